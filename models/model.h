@@ -183,8 +183,6 @@ char *orr_model_kind_name(const OrrModel *model, guint kind); /* "attention+moe"
 
 double orr_model_layer_parameters(const OrrModel *model, guint kind); /* of one layer of that
                                                                        * kind */
-/* With topk experts instead of all. */
-double orr_model_layer_active_parameters(const OrrModel *model, guint kind);
 /* Token embedding (once when tied), position embeddings, the output layer when untied, the final
  * norm; and the ends of the encoder. */
 double orr_model_embedding_parameters(const OrrModel *model);

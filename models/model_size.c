@@ -107,7 +107,8 @@ double orr_model_layer_parameters(const OrrModel *model, guint kind) {
   return layer_parameters(model, kind, model->moe.experts);
 }
 
-double orr_model_layer_active_parameters(const OrrModel *model, guint kind) {
+/* With topk experts instead of all. */
+static double layer_active_parameters(const OrrModel *model, guint kind) {
   return layer_parameters(model, kind, model->moe.topk);
 }
 
@@ -132,8 +133,7 @@ double orr_model_parameters(const OrrModel *model) {
 }
 
 double orr_model_active_parameters(const OrrModel *model) {
-  return sum_of_layers(model, orr_model_layer_active_parameters) +
-         orr_model_embedding_parameters(model);
+  return sum_of_layers(model, layer_active_parameters) + orr_model_embedding_parameters(model);
 }
 
 /* Each has a layer of the kind of the last one, a projection of the token's and the state's

@@ -129,7 +129,6 @@ void orr_transformer_mtp_kept(const OrrModel *model, const OrrShard *shard, guin
                               GArray *kept);
 void orr_transformer_mtp_body_kept(const OrrModel *model, const OrrShard *shard, guint modules,
                                    GArray *kept);
-double orr_transformer_kept_sum(const GArray *kept);
 
 /* Bytes of activations that one layer keeps from forward to backward per micro-batch
  * (Korthikanti et al. 2022, eq. 2-6: sbh (10 + 24/t + 5 a s / (h t)) and its variants;

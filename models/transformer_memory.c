@@ -342,7 +342,7 @@ void orr_transformer_mtp_kept(const OrrModel *model, const OrrShard *shard, guin
   orr_transformer_head_kept(model, shard, kept);
 }
 
-double orr_transformer_kept_sum(const GArray *kept) {
+static double sum_of(const GArray *kept) {
   double sum = 0;
   ORR_EACH(const OrrKeptBytes, one, kept) sum += one->bytes;
   return sum;
@@ -352,33 +352,33 @@ double orr_transformer_layer_activation_bytes(const OrrModel *model, guint kind,
                                               const OrrShard *shard, guint modules) {
   g_autoptr(GArray) kept = g_array_new(FALSE, FALSE, sizeof(OrrKeptBytes));
   orr_transformer_layer_kept(model, kind, shard, modules, kept);
-  return orr_transformer_kept_sum(kept);
+  return sum_of(kept);
 }
 
 double orr_transformer_embedding_activation_bytes(const OrrModel *model, const OrrShard *shard) {
   g_autoptr(GArray) kept = g_array_new(FALSE, FALSE, sizeof(OrrKeptBytes));
   orr_transformer_embedding_kept(model, shard, kept);
-  return orr_transformer_kept_sum(kept);
+  return sum_of(kept);
 }
 
 double orr_transformer_head_activation_bytes(const OrrModel *model, const OrrShard *shard) {
   g_autoptr(GArray) kept = g_array_new(FALSE, FALSE, sizeof(OrrKeptBytes));
   orr_transformer_head_kept(model, shard, kept);
-  return orr_transformer_kept_sum(kept);
+  return sum_of(kept);
 }
 
 double orr_transformer_mtp_body_activation_bytes(const OrrModel *model, const OrrShard *shard,
                                                  guint modules) {
   g_autoptr(GArray) kept = g_array_new(FALSE, FALSE, sizeof(OrrKeptBytes));
   orr_transformer_mtp_body_kept(model, shard, modules, kept);
-  return orr_transformer_kept_sum(kept);
+  return sum_of(kept);
 }
 
 double orr_transformer_mtp_activation_bytes(const OrrModel *model, const OrrShard *shard,
                                             guint modules) {
   g_autoptr(GArray) kept = g_array_new(FALSE, FALSE, sizeof(OrrKeptBytes));
   orr_transformer_mtp_kept(model, shard, modules, kept);
-  return orr_transformer_kept_sum(kept);
+  return sum_of(kept);
 }
 
 /* A logit's gradient in the storage format; before it, PyTorch's: the log-softmax's and its

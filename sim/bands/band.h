@@ -14,7 +14,7 @@
  *
  * The answer itself is never corrected: `bias` shows the mean error of the rows. Where rows were
  * all off to one side, the answer can lie outside its own band: every output that prints the band
- * then says by how much measurements differ (orr_uncertain_note).
+ * then says by how much measurements differ.
  */
 #pragma once
 

@@ -31,7 +31,7 @@ typedef struct {
 
 enum { FINE = 255 };
 
-void orr_children_answer_free(OrrChildAnswer *answer) {
+static void free_answer(OrrChildAnswer *answer) {
   if (!answer) return;
   g_clear_pointer(&answer->bytes, g_bytes_unref);
   g_clear_error(&answer->error);
@@ -150,7 +150,7 @@ static guint wait_for_some(GArray *running, GPtrArray *answers, int most_ms) {
 static void kill_children(GArray *running, GPtrArray *answers) {
   ORR_EACH(Child, child, running) {
     kill(child->pid, SIGKILL);
-    orr_children_answer_free(end_child(child));
+    free_answer(end_child(child));
     answers->pdata[child->index] = answer_new(NULL);
   }
   g_array_set_size(running, 0);
@@ -159,7 +159,7 @@ static void kill_children(GArray *running, GPtrArray *answers) {
 enum { STOP_EVERY_MS = 200 };
 
 GPtrArray *orr_children_run(const OrrChildren *children) {
-  GPtrArray *answers = g_ptr_array_new_with_free_func((GDestroyNotify)orr_children_answer_free);
+  GPtrArray *answers = g_ptr_array_new_with_free_func((GDestroyNotify)free_answer);
   g_autoptr(GArray) running = g_array_new(FALSE, FALSE, sizeof(Child));
   const guint n_at_once = children->jobs > 0 ? children->jobs : g_get_num_processors();
   guint next = 0, n_done = 0;

@@ -27,8 +27,6 @@ typedef struct {
   GError *error;
 } OrrChildAnswer;
 
-void orr_children_answer_free(OrrChildAnswer *answer);
-
 /* Returns an OrrChildAnswer * for each task, in their order, which the caller owns. */
 GPtrArray *orr_children_run(const OrrChildren *children);
 

@@ -20,13 +20,15 @@ char *orr_uncertain_text(const OrrUncertain *uncertain, double number) {
                              : orr_quantity_exact(number, uncertain->unit);
 }
 
-char *orr_uncertain_note(double value, double low, double high, double expected) {
+/* "measured runs show 6 % more" where @value is not within @low and @high as printed, else "";
+ * @expected: what a measurement would most likely show. Newly allocated. */
+static char *note_of(double value, double low, double high, double expected) {
   if (!(value < low || value > high) || !(expected > 0)) return g_strdup("");
   return g_strdup_printf("measured runs show %.0f %% %s", 100 * fabs(expected / value - 1),
                          expected > value ? "more" : "less");
 }
 
 char *orr_uncertain_note_after(double value, double low, double high, double expected) {
-  g_autofree char *note = orr_uncertain_note(value, low, high, expected);
+  g_autofree char *note = note_of(value, low, high, expected);
   return *note ? g_strconcat(", ", note, NULL) : g_strdup("");
 }

@@ -35,9 +35,5 @@ double orr_uncertain_quantile(const OrrUncertain *uncertain, double probability)
 /* @number as a document writes it, exactly: "4.5e+11 B/s". Newly allocated. */
 char *orr_uncertain_text(const OrrUncertain *uncertain, double number);
 
-/* "measured runs show 6 % more" where @value is not within @low and @high as printed, else "";
- * @expected: what a measurement would most likely show. Newly allocated. */
-char *orr_uncertain_note(double value, double low, double high, double expected);
-
 /* The same with a comma and a blank before it, for a text after the bounds. Newly allocated. */
 char *orr_uncertain_note_after(double value, double low, double high, double expected);

@@ -173,8 +173,6 @@ char *orr_plan_serving_machine(OrrLibrary *library, const char *device, GError *
  * name. */
 GArray *orr_plan_serving_layouts(OrrLibrary *library, const OrrPlanServing *asked, GError **error);
 
-/* "tp 8", "2 prefill + 2 decode of tp 4": newly allocated. */
-char *orr_plan_serving_split(const OrrPlanLayout *layout);
 /* The whole layout in words: newly allocated. */
 char *orr_plan_serving_words(const OrrPlanServing *asked, const OrrPlanLayout *layout);
 

@@ -257,7 +257,8 @@ static void add_words(GString *text, const OrrPlanSplit *split) {
                            split->feed_gpus, split->micro_batches);
 }
 
-char *orr_plan_serving_split(const OrrPlanLayout *layout) {
+/* "tp 8", "2 prefill + 2 decode of tp 4": newly allocated. */
+static char *split_of(const OrrPlanLayout *layout) {
   GString *text = g_string_new(NULL);
   if (layout->prefill) g_string_append_printf(text, "%ld prefill ", layout->prefill);
   add_words(text, &layout->split);
@@ -269,7 +270,7 @@ char *orr_plan_serving_split(const OrrPlanLayout *layout) {
 }
 
 char *orr_plan_serving_words(const OrrPlanServing *asked, const OrrPlanLayout *layout) {
-  g_autofree char *split = orr_plan_serving_split(layout);
+  g_autofree char *split = split_of(layout);
   const char *format = asked->formats[layout->format];
   return g_strdup_printf(
       "%s, weights %s, cache %s, %ld tokens per step%s%s", split,

@@ -57,10 +57,6 @@ OrrCapacityBand orr_capacity_band_of(const OrrBands *bands, OrrLibrary *library,
                                      const OrrScenario *scenario, const OrrOutcome *outcome,
                                      double fraction, double confidence);
 
-/* Completed requests within all objectives when latencies are multiplied by @factors. */
-double orr_capacity_band_good(const OrrScenario *scenario, const OrrOutcome *outcome,
-                              const double *factors);
-
 typedef struct {
   double meets; /* the highest rate that meets; 0: none found */
   double fails; /* the lowest rate above it that fails; 0: none found */

@@ -50,8 +50,9 @@ static gboolean is_good(const OrrServing *params, const OrrServingRequestRow *re
   return TRUE;
 }
 
-double orr_capacity_band_good(const OrrScenario *scenario, const OrrOutcome *outcome,
-                              const double *factors) {
+/* Completed requests within all objectives when latencies are multiplied by @factors. */
+static double good_with(const OrrScenario *scenario, const OrrOutcome *outcome,
+                        const double *factors) {
   const OrrServing *params = scenario->workload.params;
   guint good = 0;
   ORR_EACH(const OrrServingRequestRow, request, outcome->serving_requests)
@@ -92,7 +93,6 @@ OrrCapacityBand orr_capacity_band_of(const OrrBands *bands, OrrLibrary *library,
         .likeness = &likeness, .metric = metric, .level = 1 - 2 * (1 - confidence) / n};
     ret.factors[limit] = ask(bands, &question, limit, &ret);
   }
-  if (ret.quality != ORR_BAND_NONE)
-    ret.good = orr_capacity_band_good(scenario, outcome, ret.factors);
+  if (ret.quality != ORR_BAND_NONE) ret.good = good_with(scenario, outcome, ret.factors);
   return ret;
 }

@@ -13,7 +13,7 @@ static const OrrFieldTable kind_table = ORR_FIELDS(
                       "Work of a job per time, relative to its run time in the trace.", .min = 1e-6,
                       .max = 1e6));
 
-const OrrFieldTable orr_cluster_jobs_table = ORR_FIELDS(
+static const OrrFieldTable jobs_table = ORR_FIELDS(
     "cluster-jobs", "The jobs of a trace on a cluster, under a policy.", OrrClusterJobs,
     ORR_WORKLOAD_STACK_FIELD(OrrClusterJobs),
     ORR_FIELD_TEXT(OrrClusterJobs, "jobs", jobs, NULL,
@@ -388,7 +388,7 @@ static const OrrWorkloadSection sections[] = {{"training", "training", "speed.jo
 const OrrWorkloadKind orr_cluster_jobs_kind = {
     .entry = {"cluster",
               "Many jobs on one cluster, for weeks: a trace of gangs under a scheduler's policy.",
-              &orr_cluster_jobs_table},
+              &jobs_table},
     .without_model = TRUE,
     .is_alone = TRUE,
     .sections = sections,

@@ -116,7 +116,7 @@ static const OrrFieldTable beside_table = ORR_FIELDS(
                       "{collective: all-to-all, begin: 1 GiB, end: 1 GiB}",
                       "What it sends while weights are broadcast; it should outlast a message."));
 
-const OrrFieldTable orr_post_training_table = ORR_FIELDS(
+static const OrrFieldTable table = ORR_FIELDS(
     "post-training", "Reinforcement learning of a language model.", OrrPostTraining,
     ORR_WORKLOAD_STACK_FIELD(OrrPostTraining),
     ORR_FIELD_CHOICE(OrrPostTraining, "algorithm", algorithm, &orr_rl_algorithm_registry, "grpo",
@@ -411,7 +411,7 @@ static const OrrWorkloadSection sections[] = {
 const OrrWorkloadKind orr_post_training_kind = {
     .entry = {"post-training",
               "Reinforcement learning: rollouts by serving, updates by training, weights between.",
-              &orr_post_training_table},
+              &table},
     .is_alone = TRUE,
     .sections = sections,
     .check = check,

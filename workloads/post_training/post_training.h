@@ -109,5 +109,4 @@ typedef struct {
   double trust_s[ORR_HOW_OUTSIDE + 1];        /* seconds of rollout steps by how they are known */
 } OrrPostTrainingWork;
 
-extern const OrrFieldTable orr_post_training_table;
 extern const OrrWorkloadKind orr_post_training_kind;

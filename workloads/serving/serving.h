@@ -214,8 +214,6 @@ OrrInferenceShard orr_serving_shard(const OrrServing *params);
 OrrInferenceShard orr_serving_feed_shard(const OrrServing *params);
 /* Of those GPUs: a device of their own, or @cluster's. */
 const OrrDevice *orr_serving_feed_device(const OrrServing *params, const OrrCluster *cluster);
-/* The load of the fullest rank of @model's experts, for OrrInferenceShard.fullest. */
-double orr_serving_fullest(const OrrServing *params, const OrrModel *model);
 /* Seconds for which a replica of @cluster stands still at a new plan: the weights of the experts
  * that the rank with most new ones lacks, over its link to the others. */
 double orr_serving_rebalance_s(const OrrServing *params, const OrrModel *model,

@@ -53,7 +53,8 @@ static OrrExpertSpread spread_of(const OrrServing *params, const OrrModel *model
       .aging = rebalance->interval_s > 0 ? rebalance->interval_s / rebalance->drift_s : 0};
 }
 
-double orr_serving_fullest(const OrrServing *params, const OrrModel *model) {
+/* The load of the fullest rank of @model's experts, for OrrInferenceShard.fullest. */
+static double fullest_of(const OrrServing *params, const OrrModel *model) {
   const OrrExpertSpread spread = spread_of(params, model);
   return orr_expert_load_fullest(&params->parallel.load, &spread, expert_seed);
 }
@@ -82,7 +83,7 @@ double orr_serving_rebalance_s(const OrrServing *params, const OrrModel *model,
 
 OrrInferenceShard orr_serving_loaded_shard(const OrrServing *params, const OrrModel *model) {
   OrrInferenceShard shard = orr_serving_shard(params);
-  shard.fullest = orr_serving_fullest(params, model);
+  shard.fullest = fullest_of(params, model);
   return shard;
 }
 

@@ -90,7 +90,8 @@ static gint64 own_batch(const OrrDiffusionTraining *params, gint64 n_gpus) {
   return params->batch * sharing(params) / n_gpus;
 }
 
-OrrGeneratorShape orr_diffusion_training_shape(const OrrDiffusionTraining *params, gint64 n_gpus) {
+/* A pass of one GPU. */
+static OrrGeneratorShape shape_of(const OrrDiffusionTraining *params, gint64 n_gpus) {
   const OrrGenerator *generator = &params->generator;
   return (OrrGeneratorShape){.batch = given(params->micro_batch, own_batch(params, n_gpus)),
                              .height = given(params->height, generator->height),
@@ -357,7 +358,7 @@ static double model_bytes(const Making *making) {
 static OrrWork *compile(const void *data, const OrrWorld *world, GError **error) {
   const OrrDiffusionTraining *params = data;
   const gint64 gpus = orr_fabric_n_gpus(world->fabric), tp = params->parallel.tp;
-  const OrrGeneratorShape shape = orr_diffusion_training_shape(params, gpus);
+  const OrrGeneratorShape shape = shape_of(params, gpus);
   OrrBatchStep *step = orr_batch_step_new(&orr_diffusion_training_kind, world);
   Making making = {.params = params,
                    .step = step,

@@ -40,6 +40,3 @@ typedef struct {
 
 extern const OrrFieldTable orr_diffusion_training_table;
 extern const OrrWorkloadKind orr_diffusion_training_kind;
-
-/* A pass of one GPU. */
-OrrGeneratorShape orr_diffusion_training_shape(const OrrDiffusionTraining *params, gint64 n_gpus);

@@ -11,12 +11,12 @@
 extern const OrrExchangeFormat orr_exchange_aiconfigurator, orr_exchange_astra_sim,
     orr_exchange_calculon;
 
-const OrrExchangeFormat *const orr_exchange_formats[] = {
+static const OrrExchangeFormat *const formats[] = {
     &orr_exchange_aiconfigurator, &orr_exchange_astra_sim, &orr_exchange_calculon, NULL};
 
 static const OrrExchangeFormat *format_of_tree(const OrrNode *tree) {
-  for (guint i = 0; orr_exchange_formats[i]; i++)
-    if (orr_exchange_formats[i]->recognise(tree)) return orr_exchange_formats[i];
+  for (guint i = 0; formats[i]; i++)
+    if (formats[i]->recognise(tree)) return formats[i];
   return NULL;
 }
 

@@ -35,8 +35,6 @@ typedef struct {
   void (*read)(OrrExchange *exchange);
 } OrrExchangeFormat;
 
-extern const OrrExchangeFormat *const orr_exchange_formats[]; /* alphabetical; ends with NULL */
-
 /* The format of @text; NULL: none. */
 const OrrExchangeFormat *orr_exchange_format_of(const char *text, gsize length);
 

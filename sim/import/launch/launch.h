@@ -34,8 +34,6 @@ char *orr_launch_dialect_table(const OrrLaunchDialect *dialect);
 
 /* The rule of @dialect for @key, or NULL. */
 const OrrLaunchRule *orr_launch_rule_find(const OrrLaunchDialect *dialect, const char *key);
-/* The spelling of @dialect that is nearest to @key, or NULL. Newly allocated. */
-char *orr_launch_rule_nearest(const OrrLaunchDialect *dialect, const char *key);
 
 /* --- The draft --- */
 

@@ -6,17 +6,17 @@
 #include "sim/base/file.h"
 #include "sim/import/launch/launch_private.h"
 
-const OrrLaunchForm *const orr_launch_forms[] = {&orr_launch_form_config,
-                                                 &orr_launch_form_disaggregated,
-                                                 &orr_launch_form_dockerfile,
-                                                 &orr_launch_form_huggingface,
-                                                 &orr_launch_form_manifest,
-                                                 &orr_launch_form_olmo_core,
-                                                 &orr_launch_form_quantization,
-                                                 &orr_launch_form_registry,
-                                                 &orr_launch_form_shell,
-                                                 &orr_launch_form_toml,
-                                                 NULL};
+static const OrrLaunchForm *const forms[] = {&orr_launch_form_config,
+                                             &orr_launch_form_disaggregated,
+                                             &orr_launch_form_dockerfile,
+                                             &orr_launch_form_huggingface,
+                                             &orr_launch_form_manifest,
+                                             &orr_launch_form_olmo_core,
+                                             &orr_launch_form_quantization,
+                                             &orr_launch_form_registry,
+                                             &orr_launch_form_shell,
+                                             &orr_launch_form_toml,
+                                             NULL};
 
 OrrLaunchSource *orr_launch_form_add_text(OrrLaunchDraft *draft, const char *name, const char *text,
                                           gsize length) {
@@ -68,7 +68,7 @@ OrrLaunchSource *orr_launch_form_source(OrrLaunchDraft *draft, const char *path)
 static const OrrLaunchForm *form_of(const OrrLaunchSource *source, int *ret_sure) {
   const OrrLaunchForm *found = NULL;
   *ret_sure = 0;
-  for (const OrrLaunchForm *const *form = orr_launch_forms; *form; form++) {
+  for (const OrrLaunchForm *const *form = forms; *form; form++) {
     const int sure = (*form)->recognise(source);
     if (sure <= *ret_sure) continue;
     *ret_sure = sure;
@@ -105,8 +105,8 @@ char *orr_launch_form_looks(const char *text) {
     if (g_regex_match_simple(looks[i].pattern, text, G_REGEX_MULTILINE, 0))
       return g_strdup_printf("it looks like %s", looks[i].what);
   g_autoptr(GString) read = g_string_new("what is read: ");
-  for (const OrrLaunchForm *const *form = orr_launch_forms; *form; form++)
-    g_string_append_printf(read, "%s%.*s", form == orr_launch_forms ? "" : "; ",
+  for (const OrrLaunchForm *const *form = forms; *form; form++)
+    g_string_append_printf(read, "%s%.*s", form == forms ? "" : "; ",
                            (int)strcspn((*form)->sentence, "."), (*form)->sentence);
   return g_strdup(read->str);
 }

@@ -25,9 +25,6 @@ typedef struct {
   void (*read)(OrrLaunchDraft *draft, OrrLaunchSource *source);
 } OrrLaunchForm;
 
-/* Alphabetical, NULL-terminated. */
-extern const OrrLaunchForm *const orr_launch_forms[];
-
 /* Adds a file to the draft; "-" reads stdin. A file of more than ORR_FILE_MAX_DOCUMENT bytes, one
  * that is not a regular file, and binary text are refused. FALSE with the reason. */
 gboolean orr_launch_form_add_file(OrrLaunchDraft *draft, const char *path, GError **error);

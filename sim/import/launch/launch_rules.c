@@ -95,7 +95,7 @@ const OrrLaunchRule *orr_launch_rule_find(const OrrLaunchDialect *dialect, const
   return found;
 }
 
-char *orr_launch_rule_nearest(const OrrLaunchDialect *dialect, const char *key) {
+static char *nearest_spelling(const OrrLaunchDialect *dialect, const char *key) {
   g_autoptr(GStrvBuilder) all = g_strv_builder_new();
   for (guint i = 0; orr_launch_rule_at(dialect, i); i++) {
     g_auto(GStrv) spellings = g_strsplit(orr_launch_rule_at(dialect, i)->keys, " ", -1);
@@ -148,7 +148,7 @@ static char *written_key(const OrrLaunchSetting *setting) {
 static void refuse_unknown(OrrLaunchDraft *draft, OrrLaunchSetting *setting) {
   const guint n_unknown = ++draft->n_unknown;
   g_autofree char *nearest =
-      n_unknown <= MOST_UNKNOWN ? orr_launch_rule_nearest(setting->dialect, setting->key) : NULL;
+      n_unknown <= MOST_UNKNOWN ? nearest_spelling(setting->dialect, setting->key) : NULL;
   if (passes_over(draft, setting, nearest) || n_unknown > MOST_UNKNOWN + 1) return;
   if (n_unknown > MOST_UNKNOWN)
     return orr_diags_error(draft->diags, setting->place,

@@ -7,28 +7,27 @@ extern const OrrTopologyText orr_topology_text_astra_sim, orr_topology_text_astr
     orr_topology_text_ibnetdiscover, orr_topology_text_infragraph, orr_topology_text_nccl_xml,
     orr_topology_text_simai, orr_topology_text_slurm, orr_topology_text_slurm_yaml;
 
-const OrrTopologyText *const orr_topology_texts[] = {&orr_topology_text_astra_sim,
-                                                     &orr_topology_text_astra_sim_system,
-                                                     &orr_topology_text_ibnetdiscover,
-                                                     &orr_topology_text_infragraph,
-                                                     &orr_topology_text_nccl_xml,
-                                                     &orr_topology_text_simai,
-                                                     &orr_topology_text_slurm,
-                                                     &orr_topology_text_slurm_yaml,
-                                                     NULL};
+static const OrrTopologyText *const texts[] = {&orr_topology_text_astra_sim,
+                                               &orr_topology_text_astra_sim_system,
+                                               &orr_topology_text_ibnetdiscover,
+                                               &orr_topology_text_infragraph,
+                                               &orr_topology_text_nccl_xml,
+                                               &orr_topology_text_simai,
+                                               &orr_topology_text_slurm,
+                                               &orr_topology_text_slurm_yaml,
+                                               NULL};
 
 gboolean orr_topology_text_is_as_built(const char *format) {
-  for (guint i = 0; orr_topology_texts[i]; i++)
-    if (strcmp(orr_topology_texts[i]->name, format) == 0) return orr_topology_texts[i]->as_built;
+  for (guint i = 0; texts[i]; i++)
+    if (strcmp(texts[i]->name, format) == 0) return texts[i]->as_built;
   return FALSE;
 }
 
 char *orr_topology_text(const char *format, const OrrCluster *cluster, GError **error) {
   g_autoptr(GPtrArray) names = g_ptr_array_new();
-  for (guint i = 0; orr_topology_texts[i]; i++) {
-    if (strcmp(orr_topology_texts[i]->name, format) == 0)
-      return orr_topology_texts[i]->write(cluster, error);
-    g_ptr_array_add(names, (gpointer)orr_topology_texts[i]->name);
+  for (guint i = 0; texts[i]; i++) {
+    if (strcmp(texts[i]->name, format) == 0) return texts[i]->write(cluster, error);
+    g_ptr_array_add(names, (gpointer)texts[i]->name);
   }
   g_ptr_array_add(names, NULL);
   const char *nearest = orr_diag_nearest_word(format, (const char *const *)names->pdata);

@@ -20,8 +20,6 @@ typedef struct {
   gboolean as_built; /* it has all nodes that the fabric is built for (max-nodes) */
 } OrrTopologyText;
 
-extern const OrrTopologyText *const orr_topology_texts[]; /* alphabetical; ends with NULL */
-
 /* The cluster in that format. NULL with ORR_FAULT_USAGE for an unknown @format. */
 char *orr_topology_text(const char *format, const OrrCluster *cluster, GError **error);
 gboolean orr_topology_text_is_as_built(const char *format);

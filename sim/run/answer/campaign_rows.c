@@ -31,7 +31,7 @@ OrrCampaignAnswer *orr_campaign_rows_begin(const OrrCampaignInput *input, double
   return answer;
 }
 
-const char *orr_campaign_rows_cause(const OrrCampaignInput *input, guint cause) {
+static const char *name_of_cause(const OrrCampaignInput *input, guint cause) {
   static const char *const own[] = {"checkpoint", "planned", "rejoin"};
   return cause < ORR_N_CAUSES
              ? own[cause]
@@ -40,9 +40,8 @@ const char *orr_campaign_rows_cause(const OrrCampaignInput *input, guint cause) 
 
 static void add_events(const OrrCampaignAnswer *answer, const OrrCampaignHistory *history) {
   ORR_EACH(const OrrCampaignEvent, event, history->events) {
-    const char *cause = event->phase == ORR_PHASE_RUN
-                            ? NULL
-                            : orr_campaign_rows_cause(answer->input, (guint)event->cause);
+    const char *cause =
+        event->phase == ORR_PHASE_RUN ? NULL : name_of_cause(answer->input, (guint)event->cause);
     ORR_APPEND(answer->outcome->campaign_events, OrrCampaignEventRow,
                {.begin_s = event->begin_s,
                 .end_s = event->end_s,
@@ -88,7 +87,7 @@ static void add_losses(const OrrCampaignAnswer *answer, double n) {
     const double seconds = g_array_index(answer->lost, double, i);
     if (seconds <= 0) continue;
     ORR_APPEND(answer->outcome->campaign_losses, OrrCampaignLossRow,
-               {.cause = (char *)g_intern_string(orr_campaign_rows_cause(answer->input, cause)),
+               {.cause = (char *)g_intern_string(name_of_cause(answer->input, cause)),
                 .phase = (char *)orr_campaign_phase_words[i % ORR_N_PHASES],
                 .seconds = seconds / n,
                 .fraction = seconds / answer->wall_s,

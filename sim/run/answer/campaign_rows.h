@@ -26,9 +26,6 @@ void orr_campaign_rows_seed(OrrCampaignAnswer *answer, guint64 seed,
                             const OrrCampaignHistory *history);
 void orr_campaign_rows_end(OrrCampaignAnswer *answer); /* fills the result, and frees @answer */
 
-/* The name of a cause in rows; borrowed. */
-const char *orr_campaign_rows_cause(const OrrCampaignInput *input, guint cause);
-
 /* campaign_costs.c: what a campaign draws and costs, with its lost time and its spares.
  *
  *   GPUs    a healthy step's mean power while the job trains or trains again what a rollback took;

@@ -223,7 +223,7 @@ static void add_work(OrrLedger *ledger, Account *account, const OrrSpan *span) {
   account->clock_s = span->end_s;
 }
 
-void orr_ledger_mark(OrrLedger *ledger) {
+static void mark(OrrLedger *ledger) {
   for (guint i = 0; i < ledger->n_lanes; i++)
     memcpy(ledger->accounts[i].marked, ledger->accounts[i].seconds,
            sizeof ledger->accounts[i].marked);
@@ -249,7 +249,9 @@ static void repeat_calls(Calls *calls, const Calls *marked, double times) {
   calls->n += (guint64)times * (calls->n - marked->n);
 }
 
-void orr_ledger_repeat(OrrLedger *ledger, double times, double period_s) {
+/* Fast-forward. Counts everything since the mark another @times times, as if the clock had run on
+ * for @times * @period_s meanwhile; later spans are shifted by that much. Called at most once. */
+static void repeat_all(OrrLedger *ledger, double times, double period_s) {
   ledger->later_s += times * period_s;
   for (guint i = 0; i < ledger->n_lanes; i++) repeat(&ledger->accounts[i], times, period_s);
   ORR_EACH(Label, label, ledger->labels) repeat_calls(&label->calls, &label->marked, times);
@@ -289,12 +291,12 @@ static void repeat_step_ends(OrrLedger *ledger, guint times, double period_s) {
 static void fast_forward(OrrLedger *ledger, double end_s) {
   OrrRepetition *repetition = &ledger->repetition;
   if (ledger->at == BEFORE && end_s > repetition->from_s) {
-    orr_ledger_mark(ledger);
+    mark(ledger);
     ledger->at = WITHIN;
   }
   if (ledger->at == WITHIN && end_s > repetition->to_s) {
     const double period_s = repetition->to_s - repetition->from_s;
-    orr_ledger_repeat(ledger, ledger->left_out.times, period_s);
+    repeat_all(ledger, ledger->left_out.times, period_s);
     repeat_step_ends(ledger, ledger->left_out.times, period_s);
     ledger->at = AFTER;
   }

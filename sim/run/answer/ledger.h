@@ -51,11 +51,6 @@ typedef struct {
 /* After orr_ledger_close. */
 OrrRepetition orr_ledger_repetition(const OrrLedger *ledger);
 
-/* Fast-forward. Counts everything since the mark another @times times, as if the clock had run on
- * for @times * @period_s meanwhile; later spans are shifted by that much. Call it at most once. */
-void orr_ledger_mark(OrrLedger *ledger);
-void orr_ledger_repeat(OrrLedger *ledger, double times, double period_s);
-
 /* Before the first span: lanes that a replay took ahead (@leaps, one for each lane; outlives the
  * spans). A leap's period counts as often as it was left out. */
 void orr_ledger_set_leaps(OrrLedger *ledger, const OrrLeap *leaps);

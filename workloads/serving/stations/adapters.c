@@ -59,7 +59,9 @@ void orr_adapters_release(OrrAdapters *adapters, guint adapter) {
   find(adapters, adapter)->holders--;
 }
 
-GArray *orr_adapters_weights(guint n, double skew) {
+/* Which one a request has: adapter i of @n is asked for in proportion to i^-skew. The sums of the
+ * weights up to each, of double. */
+static GArray *weights_of(guint n, double skew) {
   GArray *weights = g_array_new(FALSE, FALSE, sizeof(double));
   double sum = 0;
   for (guint i = 1; i <= n; i++) {
@@ -166,7 +168,7 @@ static gboolean open(OrrStop *stop, GError **error) {
   const OrrServingLora *lora = &work->params.engine.lora;
   Station *station = g_new(Station, 1);
   *station = (Station){.run = stop->route->run,
-                       .weights = orr_adapters_weights((guint)lora->adapters, lora->skew),
+                       .weights = weights_of((guint)lora->adapters, lora->skew),
                        .random = orr_random_stream((guint64)work->world->seed, "adapters")};
   stop->state = station;
   return TRUE;

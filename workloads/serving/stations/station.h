@@ -215,7 +215,3 @@ gboolean orr_adapters_fit(const OrrAdapters *adapters, guint adapter);
 /* TRUE: it has to be loaded. It fits */
 gboolean orr_adapters_hold(OrrAdapters *adapters, guint adapter);
 void orr_adapters_release(OrrAdapters *adapters, guint adapter);
-
-/* Which one a request has: adapter i of @n is asked for in proportion to i^-skew. The weights up
- * to each, of double; free with g_array_unref. */
-GArray *orr_adapters_weights(guint n, double skew);
