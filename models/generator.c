@@ -24,8 +24,8 @@ static const OrrFieldTable block_table = ORR_FIELDS(
     SIZE("cross", cross, "0", 0, 1e6,
          "Width of the text that cross-attention reads; 0: no cross-attention."),
     SIZE("text-width", text_width, "0", 0, 1e6,
-         "Width of the text's stream in a double block, whose feed-forward is narrower likewise; "
-         "0: as width."),
+         "Width of the text's stream in a double block, whose feed-forward is narrower in "
+         "proportion; 0: the same as width."),
     SIZE("tokens", tokens, "0", 0, 1e7, "Tokens of text that it works on; 0: the picture."),
     FLAG("joint", joint, "Whether a transformer works on the text's tokens and the picture's."),
     FLAG("dual", dual, "Whether a double block has a second attention over the picture."),

@@ -54,7 +54,7 @@ void orr_lora_check(const OrrLoraFields *asked, gint64 hidden, OrrPlace place, O
   if (asked->rank > hidden)
     orr_diags_error(diags, place,
                     "lora.rank (%ld) is above the model's hidden size (%ld): such adapters are "
-                    "larger than the matrices they stand for",
+                    "larger than the matrices they adapt",
                     asked->rank, hidden);
   if (asked->rank && !orr_lora_settle(asked).targets)
     orr_diags_error(diags, place,

@@ -107,8 +107,8 @@ static const OrrFieldTable sparse_table = ORR_FIELDS(
          "Width of the indexer's key, stored in fp8 for each entry."));
 
 static const OrrFieldTable compressed_table = ORR_FIELDS(
-    "compressed-attention", "Attention over entries that stand for several tokens (DeepSeek-V4).",
-    OrrCompressed,
+    "compressed-attention",
+    "Attention over entries that each represent several tokens (DeepSeek-V4).", OrrCompressed,
     SIZE(OrrCompressed, "ratio", ratio, "0", 1e6,
          "Tokens of an entry in layers `csa`; 0: the model has no compressed attention."),
     SIZE(OrrCompressed, "heavy-ratio", heavy, "128", 1e6, "Tokens of an entry in layers `hca`."),
@@ -120,7 +120,7 @@ static const OrrFieldTable compressed_table = ORR_FIELDS(
     SIZE(OrrCompressed, "o-lora-rank", rank, "1024", 1e6, "Width of a group's projection."));
 
 static const OrrFieldTable cross_table =
-    ORR_FIELDS("cross-attention", "Attention to what an encoder makes of its input.", OrrCross,
+    ORR_FIELDS("cross-attention", "Cross-attention to an encoder's output.", OrrCross,
                SIZE(OrrCross, "tokens", tokens, "0", 1e8,
                     "Tokens of the encoder's result; 0: the model has no such layers."),
                SIZE(OrrCross, "width", width, "0", 1e7,
@@ -220,11 +220,10 @@ const OrrFieldTable orr_model_table = ORR_FIELDS(
         "earlier layer's choice), csa, hca, cross; dense, moe. `dense:WIDTH` has an inner width of "
         "its own. The list repeats to the last layer. Empty: attention+moe where there are "
         "experts, else attention+dense."),
-    ORR_FIELD_TEXTS(
-        OrrModel, "not-modelled", not_modelled, NULL,
-        "What the model has and these keys cannot say, each with the answers that it makes "
-        "wrong: every answer warns of it.",
-        .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_TEXTS(OrrModel, "not-modelled", not_modelled, NULL,
+                    "Features of the model that no key can express, each with the answers that it "
+                    "makes wrong: every answer warns of them.",
+                    .flags = ORR_FIELD_OPTIONAL),
     COUNT(
         "parameters", parameters,
         "Published number of parameters, against which the dimensions are checked; 0: not given."),

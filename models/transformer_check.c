@@ -76,8 +76,8 @@ static void check_hierarchy(const Check *check, gint64 cp, gint64 tp) {
   if (check->shard->context != ORR_CONTEXT_HIERARCHICAL) return;
   if (inner == 1 || inner >= cp || cp % inner != 0)
     return orr_diags_error(check->diags, check->place,
-                           "context: hierarchical wants a context-inner that divides cp = %ld and "
-                           "is neither 1 nor all of it, found %ld",
+                           "context: hierarchical needs a context-inner that divides cp = %ld and "
+                           "is neither 1 nor cp itself, found %ld",
                            cp, inner);
   check_divides(check, check->model->heads, "attention heads (hierarchical context parallelism)",
                 "tp * context-inner", tp * inner);

@@ -92,7 +92,7 @@ const OrrFieldTable orr_cluster_table = ORR_FIELDS(
                    "all, ecmp hashes each queue pair to one (seeded), static selects by "
                    "destination; valiant and ugal take detours on a dragonfly or a hyperx."),
     ORR_FIELD_CHOICE(OrrCluster, "transport", transport, &orr_transport_registry, "measured",
-                     "What carries messages over the network, and what it changes in the measured "
+                     "The transport of messages over the network, and its changes to the measured "
                      "efficiencies and latencies."),
     ORR_FIELD_INT(OrrCluster, "queue-pairs", queue_pairs, "1",
                   "Queue pairs of one connection; ecmp hashes each one separately "
@@ -109,13 +109,13 @@ const OrrFieldTable orr_cluster_table = ORR_FIELDS(
     ORR_FIELD_WORD(OrrCluster, "hash-take", hash_take, hash_words, "seed",
                    "Which of the draws a collective takes: the seed's own, the mean of all, or "
                    "the worst."),
-    ORR_FIELD_CHOICE(OrrCluster, "queues", queues, &orr_queue_registry, "none",
-                     "What happens where senders meet: queues, marks, pauses; none: max-min flows "
-                     "alone."),
+    ORR_FIELD_CHOICE(
+        OrrCluster, "queues", queues, &orr_queue_registry, "none",
+        "Congestion where senders meet: queues, marks, pauses; none: max-min flows alone."),
     ORR_FIELD_SECTION(OrrCluster, "storage", storage, &orr_storage_table, "{}",
                       "The parallel file system; none if it has no servers."),
     ORR_FIELD_SECTION(OrrCluster, "power", power, &orr_cluster_power_table, "{}",
-                      "What the machine draws besides its GPUs; none: unknown."),
+                      "Power of the machine besides its GPUs; none: unknown."),
     ORR_FIELD_TEXTS(OrrCluster, "copper", copper, NULL,
                     "Levels of the network, e.g. nic-leaf, whose cables are copper: the others "
                     "have an optical transceiver at each end.",

@@ -7,7 +7,7 @@
 #include "topologies/fabric.h"
 
 const OrrFieldTable orr_cluster_power_table = ORR_FIELDS(
-    "cluster-power", "What a machine draws besides its GPUs.", OrrClusterPower,
+    "cluster-power", "Power of a machine besides its GPUs.", OrrClusterPower,
     ORR_COLUMN_TEXT(OrrClusterPower, "source", source, "Source of the numbers."),
     ORR_FIELD_REAL(OrrClusterPower, "rest-idle", rest_idle_w, ORR_UNIT_WATTS, "0 W",
                    "Power of an idle node without its GPU boards: CPUs, memory, NICs, scale-up "
@@ -33,14 +33,14 @@ const OrrFieldTable orr_cluster_power_table = ORR_FIELDS(
                    "Power of a server of the file system; 0: unknown.",
                    .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_REAL(OrrClusterPower, "cap", cap_w, ORR_UNIT_WATTS, "0 W",
-                   "Cap on what cap-nodes nodes draw, boards and all, as a rack's supplies set it; "
-                   "0: none. Boards share evenly what it leaves; needs rest-busy or parts.",
+                   "Cap on the power of cap-nodes nodes, boards included, as a rack's supplies set "
+                   "it; 0: none. Boards share the rest evenly; needs rest-busy or parts.",
                    .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_INT(OrrClusterPower, "cap-nodes", cap_nodes, "1", "Nodes that share cap.", .min = 1,
                   .max = 1e6),
     ORR_FIELD_SECTION(OrrClusterPower, "parts", parts, &orr_node_power_table, "{}",
-                      "What the parts of a node draw; they divide the rest of a node, or make it "
-                      "up where rest-busy is not given."));
+                      "Power of the parts of a node; they divide its rest power, or make it up "
+                      "where rest-busy is not given."));
 
 /* Of @n pieces; NAN: there are some, and what one draws is not stated. */
 static double pieces_w(const OrrBill *bill, OrrBillKind kind, double each_w) {
@@ -170,7 +170,7 @@ void orr_cluster_power_share_cap(OrrCluster *cluster, OrrPlace place, OrrDiags *
   if ((board->cap_w > 0 || power->cap_w > 0) && !orr_device_power_is_known(board))
     return orr_diags_error(diags, place,
                            "%s needs the device's power.static, power.tensor and power.memory: "
-                           "without all three nothing says what a cap leaves of its rate",
+                           "without all three its rate under a cap is unknown",
                            board->cap_w > 0 ? "device.power.cap" : "power.cap");
   if (board->cap_w > 0 && board->cap_w <= board->static_w)
     orr_diags_error(diags, place,
@@ -184,8 +184,8 @@ void orr_cluster_power_share_cap(OrrCluster *cluster, OrrPlace place, OrrDiags *
   if (!(power->cap_w > 0)) return;
   if (!orr_cluster_power_knows_nodes(power))
     return orr_diags_error(diags, place,
-                           "power.cap needs power.rest-busy or power.parts: what a busy node draws "
-                           "without its boards");
+                           "power.cap needs power.rest-busy or power.parts: the power of a busy "
+                           "node without its boards");
   const double board_w = orr_cluster_power_board_cap_w(cluster);
   if (board_w <= board->static_w)
     orr_diags_error(diags, place,

@@ -16,7 +16,7 @@ static const OrrField fields[] = {
         "The software platform that programs it: cuda, rocm, cann, hpu, neuron or xla. Stacks "
         "name the platforms that they run on."),
     ORR_FIELD_TEXT(OrrDevice, "noun", noun, "GPU",
-                   "What summaries call one device: GPU, chip, NPU, accelerator."),
+                   "The word for one device in summaries: GPU, chip, NPU, accelerator."),
     ORR_FIELD_WORD(OrrDevice, "compute-partition", compute_partition, compute_partitions, "spx",
                    "How the dies of a package appear to software (AMD): spx is one device. The "
                    "others, which make each die or group of dies a device, are refused."),
@@ -79,7 +79,7 @@ static const OrrField fields[] = {
     ORR_FIELD_REAL(OrrDevice, "tdp", tdp_watts, ORR_UNIT_WATTS, "0 W",
                    "Thermal design power; 0: unknown.", .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_SECTION(OrrDevice, "power", power, &orr_device_power_table, "{}",
-                      "What the board draws; none: no power model."),
+                      "Power of the board; none: no power model."),
 };
 
 const OrrFieldTable orr_device_table = ORR_FIELD_TABLE(

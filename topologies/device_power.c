@@ -10,8 +10,8 @@ const OrrFieldTable orr_device_power_table = ORR_FIELDS(
                    "Power of a board on which nothing has run for some seconds; 0: unknown.",
                    .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_REAL(OrrDevicePower, "static", static_w, ORR_UNIT_WATTS, "0 W",
-                   "Power of a board whose job keeps clocks and voltage up, without what kernels "
-                   "add: leakage, clock trees, memory refresh; 0: no power model.",
+                   "Power of a board whose job keeps clocks and voltage up, without the power that "
+                   "kernels add: leakage, clock trees, memory refresh; 0: no power model.",
                    .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_REAL(OrrDevicePower, "active", active_w, ORR_UNIT_WATTS, "0 W",
                    "Power that a running kernel adds whatever it computes.",

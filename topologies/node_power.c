@@ -13,7 +13,7 @@ const char *const orr_node_part_words[] = {"cpu", "memory",      "nic",   "dpu",
                  .flags = ORR_FIELD_UNSIGNED)
 
 const OrrFieldTable orr_node_power_table = ORR_FIELDS(
-    "parts", "What the parts of a node draw besides its GPUs.", OrrNodePower,
+    "parts", "Power of the parts of a node besides its GPUs.", OrrNodePower,
     ORR_COLUMN_TEXT(OrrNodePower, "source", source, "Source of the numbers."),
     WATTS("cpu-idle", cpu_idle_w, "Power of a node's CPUs, all sockets together, when idle."),
     WATTS("cpu-busy", cpu_busy_w,

@@ -83,7 +83,8 @@ static const OrrMovedKey moved[] = {
 
 const OrrFieldTable orr_prices_table = {
     .name = "prices",
-    .sentence = "What GPUs, networks and energy cost; what is absent is left out of every sum.",
+    .sentence =
+        "Prices of GPUs, networks and energy; items without a price are left out of every sum.",
     .size = sizeof(OrrPrices),
     .fields = fields,
     .n_fields = G_N_ELEMENTS(fields),

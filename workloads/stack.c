@@ -19,8 +19,8 @@ static const OrrField setting_fields[] = {
     ORR_COLUMN_TEXT(OrrStackSetting, "at-most", at_most,
                     "A path of the scenario that holds a number: the value is not above it."),
     ORR_COLUMN_TEXT(OrrStackSetting, "times", times,
-                    "An expression over paths of the scenario, by whose number the value is "
-                    "multiplied; a scenario that lacks one of them does not have the setting."),
+                    "An expression over paths of the scenario, whose result multiplies the value; "
+                    "a scenario that lacks one of them does not have the setting."),
     ORR_FIELD_BOOL(OrrStackSetting, "unless-named", unless_named, "false",
                    "A choice whose parameters are for workloads that do not name its kind: one "
                    "that does has the kind's own defaults."),

@@ -204,7 +204,7 @@ static const char *missing_extra(const OrrBands *bands, const GArray *near,
   return orr_extras_name(missing);
 }
 
-/* What a measured run can share with the question, in the order in which it matters. */
+/* Properties that a measured run can share with the question, the most important first. */
 static const struct {
   size_t offset;
   const char *what;
@@ -418,7 +418,7 @@ static OrrBand highest_band(const OrrBands *bands, const GArray *near, const Wid
 }
 
 /* The band at a level for which the weights of near rows give no bounds: they come from all rows,
- * and hold the near rows' own. What is expected does not depend on the level. */
+ * and hold the near rows' own. The expected value does not depend on the level. */
 static OrrBand beyond_near(const OrrBands *bands, const OrrBandQuestion *question,
                            OrrQuantity quantity, const OrrBandUnseen *unseen,
                            const Widening *widening, GArray **near) {

@@ -28,7 +28,7 @@ extern const char *const orr_band_quality_words[]; /* "none", "weak", "good", NU
 
 typedef struct {
   OrrBandQuality quality;
-  /* What a measurement is over the answer, at the level's bounds: 0.95, 1.06. NAN: none. */
+  /* The ratio of measurement to answer, at the level's bounds: 0.95, 1.06. NAN: none. */
   double low, high;
   double middle; /* the median of measured rows, which most often lies between them; NAN: none */
   double level;
@@ -107,9 +107,9 @@ typedef struct {
 OrrRatioBand orr_bands_ask_ratio(const OrrBands *bands, const OrrBandQuestion *question,
                                  const OrrLikenessRow *other, double ratio);
 
-/* Adds the scenario's caveats except devices' (caveats.h) to the outcome's warnings, and
- * the outcome's rows `likeness`, `band` (for each metric that it has) and `band_source`. What is
- * wrong with the file of residuals is a warning of the outcome, since answers do not rest on it. */
+/* Adds the scenario's caveats except devices' (caveats.h) to the outcome's warnings, and the
+ * outcome's rows `likeness`, `band` (for each metric that it has) and `band_source`. A fault of the
+ * file of residuals is a warning of the outcome, since answers do not depend on it. */
 void orr_bands_add(OrrLibrary *library, const OrrScenario *scenario, OrrOutcome *outcome,
                    double level);
 /* The same, where @own (NULL: none) narrows bands (own_rows.h): rows measured on the machine. */

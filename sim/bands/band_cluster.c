@@ -146,9 +146,10 @@ static OrrBand network_band(OrrLibrary *library, const OrrScenario *scenario,
       orr_likeness_of_all_reduce(scenario, outcome, largest_changed(outcome), PROBE_BYTES);
   const OrrBandQuestion question = {.likeness = &likeness, .metric = "time_s", .level = level};
   OrrBand band = orr_bands_ask(bands, &question, NULL);
-  g_autofree char *reason = g_strdup_printf(
-      "what a place adds is taken to be as far off as an all-reduce over %ld GPUs%s%s",
-      largest_changed(outcome), *band.reason ? ": " : "", band.reason);
+  g_autofree char *reason =
+      g_strdup_printf("the time that a placement adds is assumed to be as far off as an all-reduce "
+                      "over %ld GPUs%s%s",
+                      largest_changed(outcome), *band.reason ? ": " : "", band.reason);
   band.reason = g_intern_string(reason);
   return band;
 }

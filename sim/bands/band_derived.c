@@ -108,7 +108,7 @@ static void add_energy(const Derived *derived, const OrrOutcome *outcome, OrrBan
   if (!(fraction > 0)) return;
   const OrrBandRow *energy = derived->energy ? orr_bands_row(outcome, derived->energy) : NULL;
   if (!energy || isnan(energy->low))
-    return make_weak(row, "no measured run says what its GPUs draw");
+    return make_weak(row, "no measured run states the power of its GPUs");
   const Factors of = factors_of(energy, 1);
   *factors =
       (Factors){mixed(factors->low, of.low, fraction), mixed(factors->high, of.high, fraction),
@@ -131,7 +131,7 @@ static gboolean add_watts(const Derived *derived, const OrrOutcome *outcome, Orr
   const OrrBandRow *watts = orr_bands_row(outcome, derived->watts);
   if (!watts || isnan(watts->low)) {
     row->quality = (char *)orr_band_quality_words[ORR_BAND_NONE];
-    row->reason = watts ? watts->reason : (char *)"no measured run says what its GPUs draw";
+    row->reason = watts ? watts->reason : (char *)"no measured run states the power of its GPUs";
     row->low = row->high = row->expected = NAN;
     return FALSE;
   }

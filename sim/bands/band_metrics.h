@@ -6,8 +6,8 @@
 
 #include "sim/base/ground.h"
 
-/* What a result measures. Residuals of one quantity speak for another only where distance.c says
- * so. */
+/* The quantity that a result measures. Residuals of one quantity speak for another only where
+ * distance.c says so. */
 typedef enum {
   ORR_QUANTITY_STEP,    /* a step of training or post-training, its layers, a batch of pictures */
   ORR_QUANTITY_MEMORY,  /* peak memory */

@@ -12,7 +12,7 @@
 #include "sim/study/study.h"
 #include "workloads/cluster_jobs/core/gang_speed.h"
 
-/* distance.c: how unlike two answers are, for what decides errors.
+/* distance.c: how unlike two answers are in the properties that decide errors.
  *
  *   d(a, b) = sum over texts of w [a != b] + sum over sizes of w |log2 a - log2 b|
  *           + sum over fractions of w |a - b| + w |release a - release b| in years
@@ -189,7 +189,7 @@ const char *orr_extras_name(guint32 bits);
 /* @bits without extras that make an answer weak, but no less like runs without them. */
 guint32 orr_extras_unlike(guint32 bits);
 
-/* What the files inputs*.c share. */
+/* Shared by the files inputs*.c. */
 
 #define ORR_INPUT_SEED "seed"
 

@@ -38,7 +38,7 @@ static gint64 count_of_gpus(const OrrOutcome *outcome) {
   return 0;
 }
 
-/* What all GPUs draw at their boards' limits, of several devices at the highest; INFINITY: it is
+/* The power of all GPUs at their boards' limits, of several devices the highest; INFINITY: it is
  * not known. */
 static double limit_of(const OrrScenario *scenario, const OrrOutcome *outcome) {
   double most_w = 0;

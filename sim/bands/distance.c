@@ -64,8 +64,8 @@ static const Term terms[] = {
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(terms) <= ORR_DISTANCE_TERMS);
 
-/* What decides how far watts are off: the board, what keeps it busy, and the data. The same kernels
- * draw the same whichever engine, network or layout they run under. */
+/* The error of watts depends on: the board, what keeps it busy, and the data. The same kernels draw
+ * the same whichever engine, network or layout they run under. */
 static const size_t watts_members[] = {
     offsetof(OrrLikenessRow, device),     offsetof(OrrLikenessRow, architecture),
     offsetof(OrrLikenessRow, bound),      offsetof(OrrLikenessRow, model),

@@ -4,8 +4,8 @@
  *
  * Quantiles: the k-th smallest of n results stands for the probability (k - 0.5) / n, the middle of
  * its interval (Hazen 1914), with straight lines between. Effects: squares of Spearman's rank
- * correlation, which is 1 for any result that rises with one input alone, straight or not. What all
- * of them leave to 1 is due to several inputs at once, or rises and falls.
+ * correlation, which is 1 for any result that rises with one input alone, straight or not. The
+ * rest, up to 1, is due to several inputs at once, or to answers that rise and fall.
  */
 #include "sim/bands/band_private.h"
 #include "sim/base/number.h"

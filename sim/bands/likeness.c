@@ -204,7 +204,7 @@ static void fill_training_times(const OrrOutcome *outcome, OrrLikenessRow *row) 
   row->bubble = seconds[ORR_TIME_BUBBLE] / sum;
 }
 
-/* What the scenario says of training. */
+/* The scenario's facts about training. */
 static void fill_training_asked(const OrrScenario *scenario, OrrLikenessRow *row) {
   const OrrTraining *params = scenario->workload.params;
   row->format = interned(orr_precision_words[params->precision]);

@@ -36,7 +36,7 @@ guint orr_own_rows_narrow(const OrrOwnRows *own, const OrrBandQuestion *question
 /* How wide @asked's band would be over what it is, with rows measured at the @n likenesses. */
 double orr_own_rows_width(const OrrLikenessRow *asked, const OrrLikenessRow *rows, guint n);
 
-/* What somebody could measure, and how wide the band would then be over what it is. */
+/* A measurement that would help, and the band's width with it relative to the present one. */
 typedef struct {
   const char *text; /* static: "2 runs at half and twice the load" */
   double width;

@@ -183,7 +183,7 @@ static gboolean has_digits(const char *name, const char *word) {
   return TRUE;
 }
 
-/* Who writes h100 does not mean h800; who writes gpt-175b may mean gpt3-175b. */
+/* A user who writes h100 does not mean h800; who writes gpt-175b may mean gpt3-175b. */
 static gboolean has_same_digits(const char *a, const char *b) {
   return has_digits(a, b) || has_digits(b, a);
 }

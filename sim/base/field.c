@@ -134,7 +134,7 @@ void orr_field_clear(const OrrFieldTable *table, void *data) {
 
 /* --- Visiting --- */
 
-/* What orr_field_each looks for. */
+/* The fields that orr_field_each looks for. */
 typedef struct {
   const OrrFieldTable *section;
   OrrFieldEach visit;

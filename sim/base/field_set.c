@@ -136,7 +136,7 @@ static void set_kind(OrrNode *map, OrrNode *value) {
   orr_node_set(map, "kind", value);
 }
 
-/* What "null" and "~" are in YAML: the key is as if the document did not have it. */
+/* The meaning of "null" and "~" in YAML: the key is as if the document did not have it. */
 static gboolean is_null(const OrrNode *value) {
   return value->kind == ORR_NODE_SCALAR && !value->quoted &&
          (strcmp(value->text, "null") == 0 || strcmp(value->text, "~") == 0);

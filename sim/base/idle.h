@@ -17,9 +17,9 @@ typedef struct {
 /* Whether --set, rather than a file, gave what is at @place. */
 gboolean orr_idle_is_set(OrrPlace place);
 
-/* Warns of each idle key of @keys that the document at @place has itself: not of what a stack or
- * another document gives it, nor of the file's keys of a section that --set switches off.
- * Does nothing where @place has no node. */
+/* Warns of each idle key of @keys that the document at @place has itself: not of keys that a stack
+ * or another document gives it, nor of the file's keys of a section that --set switches off. Does
+ * nothing where @place has no node. */
 void orr_idle_warn(const OrrIdleKey *keys, guint n, OrrPlace place, OrrDiags *diags);
 
 /* The same of the @index-th map of the list at @list, a key of the document: what the document has

@@ -376,11 +376,10 @@ static void report_cycle(const GPtrArray *chain, const char *name, OrrPlace aske
   /* A file has no namesake in the library: what it can lie on has its last name. */
   g_autofree char *own = is_path(name) ? g_path_get_basename(name) : g_strdup(name);
   if (is_path(name)) own[strlen(own) - strlen(".yaml")] = '\0';
-  orr_diags_error(
-      diags, asked_at,
-      "'base' goes in a circle: %s%s. To lie on Orrery's own document of the same name, "
-      "write 'base: " ORR_LIBRARY_SHIPPED "%s'",
-      text->str, name, own);
+  orr_diags_error(diags, asked_at,
+                  "'base' goes in a circle: %s%s. To build on Orrery's own document of the same "
+                  "name, write 'base: " ORR_LIBRARY_SHIPPED "%s'",
+                  text->str, name, own);
 }
 
 static void report_unknown(OrrLibrary *library, const char *kind, const char *name,

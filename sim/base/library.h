@@ -75,8 +75,9 @@ char *orr_library_path(OrrLibrary *library, const char *kind, const char *name);
 const char *orr_library_alias(OrrLibrary *library, const char *kind, const char *name,
                               const char **ret_words);
 
-/* What a caller made of documents and wants to find again: lives as long as the library, which
- * frees it with @free_value. @key must say what it was made of; NULL: nothing is kept under it. */
+/* An object that a caller made from documents and wants to find again: lives as long as the
+ * library, which frees it with @free_value. @key must say what it was made of; NULL: nothing is
+ * kept under it. */
 gpointer orr_library_kept(OrrLibrary *library, const char *key);
 void orr_library_keep(OrrLibrary *library, const char *key, gpointer value,
                       GDestroyNotify free_value);

@@ -21,7 +21,8 @@ struct OrrLibraryAliases {
   GHashTable *last;  /* lower-case last part of an alias, or name of a document -> Meaning * */
 };
 
-/* What publishers append to the id of a model whose weights they quantised. Longer ones first. */
+/* Suffixes that publishers append to the id of a model whose weights they quantised. Longer ones
+ * first. */
 static const struct {
   const char *suffix, *words;
 } suffixes[] = {

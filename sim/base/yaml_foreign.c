@@ -134,7 +134,7 @@ static OrrNode *read_node(Reader *reader, int index, guint depth) {
   const yaml_node_t *node = yaml_document_get_node(reader->document, index);
   if (!node || reader->is_bad) return NULL;
   if (depth > ORR_YAML_FOREIGN_MAX_DEPTH)
-    return fail(reader, node, "nested too deeply, or an alias inside of what it names");
+    return fail(reader, node, "nested too deeply, or an alias inside its own anchor");
   if (++reader->n_nodes > ORR_YAML_FOREIGN_MAX_NODES)
     return fail(reader, node, "too many values, aliases included");
   note_tag(reader, node);

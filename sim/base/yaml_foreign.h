@@ -3,7 +3,7 @@
  * several documents, and JSON with comments and trailing commas, which is YAML as well.
  *
  * Our own documents are read by yaml.h, which refuses all of this. Here:
- *  - an alias is a copy of what it names; copies count, so no document expands beyond
+ *  - an alias is a copy of its anchor's node; copies count, so no document expands beyond
  *    ORR_YAML_FOREIGN_MAX_NODES values, and one that contains itself is refused;
  *  - `<<` adds the entries that a map does not have itself;
  *  - of a key that comes twice the later value wins, as in PyYAML, with a warning;

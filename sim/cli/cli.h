@@ -103,11 +103,11 @@ gboolean orr_show_document(const char *text, const char *output, GError **error)
 /* Prints "NAME  SENTENCE" to stdout; a NULL sentence is left out. */
 void orr_show_entry(const char *name, gsize width, const char *sentence);
 
-/* What an answer says whose scenario names no release of its software, so that @stack was taken:
- * "release assumed: vllm-0.19". Newly allocated. */
+/* The remark of an answer whose scenario names no release of its software, so that @stack was
+ * taken: "release assumed: vllm-0.19". Newly allocated. */
 char *orr_show_assumed(const char *stack);
 
-/* What an answer says of itself (of char *): a line each, after @label. */
+/* Remarks of an answer about itself (of char *): a line each, after @label. */
 void orr_show_warnings(const char *label, const GPtrArray *warnings);
 
 /* A fraction in percent: "44.9 %"; with a sign: "+2.3 %". Newly allocated. */

@@ -239,10 +239,10 @@ OrrVerdicts *orr_compare_verdict_new(OrrLibrary *library, OrrStore *store, gint6
     g_autoptr(GError) failed = NULL;
     g_autofree OrrLikenessRow *row = orr_sweep_likeness_read(store, runs[i], &failed);
     if (!row && !failed) {
-      all->note = g_strdup_printf("run %ld does not say what it is like: it is of "
-                                  "an earlier version, a point that its sweep did not show, or of "
-                                  "a kind without measurements",
-                                  runs[i]);
+      all->note = g_strdup_printf(
+          "run %ld cannot be compared with measured runs: an earlier version stored it, its sweep "
+          "did not show the point, or its kind has no measurements",
+          runs[i]);
       return g_steal_pointer(&all);
     }
     const gboolean is_disturbed = row && was_disturbed(store, runs[i], &failed);

@@ -73,7 +73,7 @@ static gboolean add_point(OrrLibrary *library, OrrStore *store, gint64 run, GArr
   if (!set_point(store, run, tree, error)) return FALSE;
   g_autoptr(OrrScenario) scenario = orr_scenario_read_fields(library, tree, diags);
   if (!scenario) {
-    add(all, run, "its scenario cannot be read any more: what its answer rests on is not known");
+    add(all, run, "its scenario can no longer be read, so the basis of its answer is unknown");
     return TRUE;
   }
   g_autoptr(OrrCaveats) caveats = orr_caveats_new(library);

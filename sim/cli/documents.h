@@ -85,7 +85,7 @@ char *orr_catalog_fact(const OrrCatalog *catalog, OrrLibrary *library, const cha
 /* from_launch.c: launch lines and configs on the command line, for `import launch` and `run
  * --from-launch`. */
 
-/* What the options of ORR_FROM_LAUNCH_ENTRIES say. */
+/* The values of the options of ORR_FROM_LAUNCH_ENTRIES. */
 extern OrrLaunchOptions orr_from_launch_asked;
 
 #define ORR_FROM_LAUNCH_ENTRIES                                                                    \
@@ -103,7 +103,7 @@ extern OrrLaunchOptions orr_from_launch_asked;
       ORR_OPTION_FLAG("skip-unknown", orr_from_launch_asked.skip_unknown,                          \
                       "A key that the program is not known to have is a warning, not an error"),   \
       ORR_OPTION_FLAG("strict", orr_from_launch_asked.strict,                                      \
-                      "Ask what the input leaves open instead of assuming it"),                    \
+                      "Ask for values that the input leaves open instead of assuming them"),       \
       ORR_OPTION_INT64("choose", orr_from_launch_asked.choice,                                     \
                        "Which of several launch lines or benchmarks")
 

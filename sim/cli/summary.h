@@ -34,7 +34,7 @@ OrrSummaryPart orr_summary_collectives;
 
 /* --- Lines of every kind --- */
 
-/* What the run costs, and its carbon; without prices nothing. */
+/* The run's cost, and its carbon; without prices nothing. */
 OrrSummaryPart orr_summary_money;
 
 /* The spread of the main results over the replays of uncertain inputs, and the inputs that it comes

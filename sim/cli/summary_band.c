@@ -118,7 +118,7 @@ static gboolean is_none(const OrrBandRow *row) {
   return g_str_equal(row->quality, orr_band_quality_words[ORR_BAND_NONE]);
 }
 
-/* What measured runs do where they are @percent above the answer, or below it. */
+/* The sentence for measured runs that are @percent above the answer, or below it. */
 static char *bias_words(OrrUnit unit, gboolean is_more, double percent) {
   static const struct {
     OrrUnit unit;

@@ -62,7 +62,7 @@ static void add_rollouts(OrrPage *page, const OrrPostTrainingResult *r) {
                   r->staleness_most);
 }
 
-/* What engines wait for, mean over engines and steps. */
+/* The engines' waits by reason, mean over engines and steps. */
 static void add_waits(OrrPage *page, const OrrOutcome *outcome) {
   const char *comma = "";
   ORR_EACH(const OrrPostTrainingPoolRow, row, outcome->post_training_pools) {

@@ -76,7 +76,7 @@ typedef struct {
   int width, band_width; /* band_width 0: no point has a band */
 } Columns;
 
-/* What is maximized or minimized. */
+/* The objective, maximized or minimized. */
 static const char *name_of(const char *objective) {
   const char *blank = strchr(objective, ' ');
   return blank ? blank + 1 : objective;
@@ -119,7 +119,7 @@ static void print_head(const OrrSweepReport *report, const Columns *columns, gbo
   printf("%s  settings\n", compared ? "  against the best  " : "");
 }
 
-/* What the marks and the bands rest on. */
+/* The basis of the marks and the bands. */
 static void print_band_notes(const OrrSweepReport *report) {
   const GArray *best = report->best;
   if (best->len == 0) return;

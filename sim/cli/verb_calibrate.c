@@ -19,8 +19,9 @@ static const GOptionEntry options[] = {
     ORR_OPTION_TEXT("device", request.fit.device, "N|NAME",
                     "Measure GPU N (default: 0), or fake; export, fit, compare, report: use the "
                     "rows of NAME; import: the device that was measured"),
-    ORR_OPTION_FLAG("doctor", is_doctor,
-                    "Measure nothing: print what would spoil a measurement on these GPUs"),
+    ORR_OPTION_FLAG(
+        "doctor", is_doctor,
+        "Measure nothing: print the conditions on these GPUs that would spoil a measurement"),
     ORR_OPTION_INT("gpus", n_gpus, "plan: plan for N GPUs (default: the number in this machine)"),
     ORR_OPTION_TEXT("raw", request.fit.raw, "DIR|DB",
                     "fit: a folder of measured tables, or a database"),

@@ -10,7 +10,7 @@ static char *rows_path;
 
 static const GOptionEntry options[] = {
     ORR_OPTION_TEXT("rows", rows_path, "FILE.csv",
-                    "What was measured: a CSV as 'import bench' writes it"),
+                    "Measurements: a CSV as 'import bench' writes it"),
     ORR_OPTION_SET("workload.parallel.tp=4"),
     ORR_OPTION_JOBS("Replays at once (default: one per core)"),
     ORR_OPTION_OUTPUT("Write the stack to FILE"),

@@ -384,13 +384,12 @@ const OrrCommand orr_verb_compare_trace = {
     .also_option = "--out",
     .usage = "FILE [SCENARIO] [--step NAME] [--device N] [--lane N] [--out FILE] "
              "[--set PATH=VALUE]... [--db FILE] [--json] | SCENARIO --out FILE",
-    .more =
-        "The median step of the trace is compared. Steps are ranges named ProfilerStep#N (or what "
-        "--step says), else what repeats, else the whole trace. Each second of the GPU belongs to "
-        "one kind: to the kernel that computes, else to communication, else to a copy, else it is "
-        "idle.\n"
-        "Without a scenario the trace alone is shown. Without --trace the simulated time line is "
-        "written to --out in the form of PyTorch's profiler.",
+    .more = "The median step of the trace is compared. Steps are ranges named ProfilerStep#N (or "
+            "the ranges that --step names), else the part that repeats, else the whole trace. Each "
+            "second of the GPU belongs to one kind: to the kernel that computes, else to "
+            "communication, else to a copy, else it is idle.\n"
+            "Without a scenario the trace alone is shown. Without --trace the simulated time line "
+            "is written to --out in the form of PyTorch's profiler.",
     .options = options,
     .run = run,
 };

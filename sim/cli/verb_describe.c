@@ -35,8 +35,8 @@ static const GOptionEntry options[] = {
         "set", query.settings, "PATH=VALUE",
         "cluster: change it, e.g. routing=ecmp or fabric.oversubscription=4; may be repeated"),
     ORR_OPTION_TEXT("prices", query.prices, "NAME",
-                    "cluster: print what it costs by these prices, a name or a file: each item of "
-                    "its bill, a GPU-hour"),
+                    "cluster: print its cost by these prices (a name or a file): each item of its "
+                    "bill, a GPU-hour"),
     {NULL},
 };
 
@@ -204,7 +204,7 @@ static int unknown_stack(OrrLibrary *library, const char *name, GError **error) 
   return 2;
 }
 
-/* What a plot shows, and the comments of its view: the question, its parameters and columns. */
+/* The plot's question, and the comments of its view: the question, its parameters and columns. */
 static int describe_plot(const OrrPlot *one) {
   printf("%s (plot): %s\n\n'orrery plot DB %s' draws the view %s:\n", one->name, one->sentence,
          one->name, one->name);

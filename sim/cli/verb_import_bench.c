@@ -57,10 +57,9 @@ static char *release_of(OrrLibrary *library, const OrrBenchResult *result, const
   const char *assumed = assumed_for(result);
   g_autofree char *own = stack_of(library, result), *text = orr_show_assumed(assumed);
   if (!own && result->server)
-    return g_strdup_printf(
-        "the result is of a server of %s, which no stack describes: %s is assumed, "
-        "whose scheduler and host are others",
-        result->server, assumed);
+    return g_strdup_printf("the result is from a server of %s, and no stack describes it: %s is "
+                           "assumed, which has another scheduler and host",
+                           result->server, assumed);
   if (!own || strcmp(own, assumed) == 0) return g_strconcat(text, more, NULL);
   return g_strdup_printf("the result is of %s%s%s: name workload.stack: %s%s in a "
                          "scenario that replays it; without it, %s is assumed",

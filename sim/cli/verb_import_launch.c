@@ -14,7 +14,7 @@ static const GOptionEntry options[] = {
     ORR_OPTION_SETS(
         "VAR=VALUE",
         "Set a variable of the script, which assignments in it do not change; may be repeated"),
-    ORR_OPTION_FLAG("account", account, "List what became of every key, on stderr"),
+    ORR_OPTION_FLAG("account", account, "List on stderr how every key was handled"),
     ORR_OPTION_OUTPUT("Write to FILE instead of stdout"),
     {NULL},
 };
@@ -44,8 +44,8 @@ const OrrCommand orr_verb_import_launch = {
     .usage = "[FILE... | -] --cluster NAME [--set VAR=VALUE]... [-o FILE]",
     .more =
         "Files can name each other: a script and the configs that it reads. Nothing is executed. "
-        "What the input does not say (the machine, a variable) is asked, never guessed. Every key "
-        "is accounted for: mapped, irrelevant to time and memory, or not simulated, which is a "
+        "Values that the input lacks (the machine, a variable) are asked for, never guessed. Every "
+        "key is accounted for: mapped, irrelevant to time and memory, or not simulated, which is a "
         "warning; --account lists them all. Each key of the scenario has its source as a comment.",
     .options = options,
     .run = run,

@@ -87,8 +87,8 @@ typedef struct {
 
 gboolean orr_verb_plan_sweeps_begin(OrrPlanSweeps *sweeps, OrrLibrary *library, GError **error);
 void orr_verb_plan_sweeps_end(OrrPlanSweeps *sweeps);
-/* What `orrery plan training` finds for @asked, with the points in the command's database. FALSE
- * with @error: not even a search was possible. */
+/* Answers `orrery plan training` for @asked, with the points in the command's database. FALSE with
+ * @error: not even a search was possible. */
 gboolean orr_verb_plan_fastest(const OrrPlanSweeps *sweeps, const OrrPlanTraining *asked,
                                OrrPlanFastest *ret_fastest, GError **error);
 void orr_plan_fastest_clear(OrrPlanFastest *fastest);

@@ -119,12 +119,10 @@ static double best_of(const OrrCampaignAdvice *advice, guint first) {
 /* Which of both goodputs says what is best. */
 static void print_decides(const OrrCampaignAdvice *advice) {
   if (isnan(advice->late_goodput)) {
-    printf("  the simulated goodput says what is best: nothing measured says how far off stalls "
-           "are\n");
+    printf("  the simulated goodput decides: no measurement shows how far off stalls are\n");
     return;
   }
-  printf("  the last figure says what is best: the goodput with stalls at the upper ends of their "
-         "errors (");
+  printf("  the last figure decides: the goodput with stalls at the upper ends of their errors (");
   gboolean is_first = TRUE;
   ORR_EACH(const OrrCampaignAdviceTier, tier, advice->tiers) {
     if (isnan(tier->upper)) continue;
@@ -216,7 +214,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 
 const OrrCommand orr_verb_plan_campaign = {
     .verb = "campaign",
-    .sentence = "Say what other checkpoints, spares, policies and faster recovery would give a "
+    .sentence = "Predict what other checkpoints, spares, policies and faster recovery would give a "
                 "campaign.",
     .usage = "FILE [--set PATH=VALUE]... [--json]",
     .more = "Simulates the scenario's campaign again and again, each time with one thing changed "

@@ -31,7 +31,7 @@ static gboolean check_options(double *ret_tokens, GError **error) {
   return orr_plan_count("--tokens", tokens_text, ret_tokens, error);
 }
 
-/* What the best layout on some GPUs takes. */
+/* The figures of the best layout on some GPUs. */
 typedef struct {
   gint64 gpus;
   gint64 untried; /* sizes below @gpus that lie between two that are tried; of what was found */
@@ -63,8 +63,8 @@ typedef struct {
   gint64 largest; /* the largest size that was not refused */
 } Search;
 
-/* A machine may not have every size: a slice of a torus does not. What is refused twice in the same
- * words is wrong whatever the size. */
+/* A machine may not have every size: a slice of a torus does not. A scenario that two sizes refuse
+ * in the same words is wrong at any size. */
 static gboolean is_about_size(Search *search, GError *reason) {
   const gboolean is_new = g_error_matches(reason, ORR_FAULT, ORR_FAULT_DOCUMENT) &&
                           g_strcmp0(search->refused, reason->message) != 0;

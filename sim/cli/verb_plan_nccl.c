@@ -22,7 +22,7 @@ static const GOptionEntry options[] = {
     ORR_OPTION_TEXT("end", end, "SIZE", "The last size (default: 8 GiB)"),
     ORR_OPTION_REAL("factor", factor, "From one size to the next (default: 2)"),
     ORR_OPTION_FLAG("knobs", knobs,
-                    "Instead: what settings that people have wrong cost at each size (NCCL_IB_HCA, "
+                    "Instead: the cost at each size of settings that are often wrong (NCCL_IB_HCA, "
                     "GPUDirect RDMA, PXN, queue pairs)"),
     ORR_OPTION_SET("workload.stack=nccl-2.18"),
     ORR_OPTION_JOBS("Worker processes (default: one per core)"),

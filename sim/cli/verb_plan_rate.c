@@ -72,7 +72,7 @@ static gboolean is_broken_off(const OrrCapacity *capacity, const OrrCapacityPoin
   return !point->is_steady && !capacity->load_note;
 }
 
-/* What the fraction is of: a conversation's requests are judged one by one. */
+/* The denominator of the fraction: a conversation's requests are judged one by one. */
 static const char *judged(const OrrCapacity *capacity) {
   return g_str_equal(capacity->rate_of, "tasks") ? "tasks" : "requests";
 }
@@ -212,7 +212,7 @@ static void print_alone(const OrrCapacity *capacity) {
            deciding(capacity)->band.reason);
 }
 
-/* What the rate was measured over. */
+/* The period over which the rate was measured. */
 static void print_window(const OrrCapacity *capacity) {
   const OrrServingResult *result = &orr_capacity_best(capacity)->result;
   if (capacity->load_note) {

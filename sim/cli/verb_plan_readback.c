@@ -13,7 +13,7 @@
 #include "sim/cli/verb_plan.h"
 #include "sim/import/launch/launch_form.h"
 
-/* What names a document, and what a launch line has no part in. */
+/* Keys that name a document, and keys that no launch line sets. */
 static gboolean is_exempt(const char *path) {
   static const char *const keys[] = {"model.name",   "model.aliases", "model.parameters",
                                      "model.source", "workload.kind", "workload.run-tokens"};

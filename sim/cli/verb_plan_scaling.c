@@ -181,7 +181,7 @@ static Size best_between(const Search *search) {
   return found;
 }
 
-/* What the answer says of itself is added to the warnings of the sweeps. */
+/* The answer's own remarks are added to the warnings of the sweeps. */
 static void add_warnings(const Search *search, const Size *found) {
   const guint best = best_of(search);
   if (found->parameters > search->law->most_parameters) {

@@ -61,8 +61,8 @@ static const GOptionEntry options[] = {
     ORR_OPTION_SET("workload.engine.max-num-seqs=64"),
     ORR_OPTION('o', FILENAME, "file", orr_options.output, "FILE",
                "Write the best layout's scenario to FILE (default: plan-best.yaml)"),
-    ORR_OPTION_DATABASE("Store the layouts in FILE (default: orrery.db); the same question again "
-                        "goes on there; 'none' stores nothing"),
+    ORR_OPTION_DATABASE("Store the layouts in FILE (default: orrery.db); asking the same question "
+                        "again continues there; 'none' stores nothing"),
     ORR_OPTION_JOBS(
         "Worker processes (default: one per core); on Slurm, cores of the job (default: 8)"),
     ORR_OPTION_TEXT("executor", executor, "WORD",
@@ -102,7 +102,7 @@ static gboolean check_settings(GError **error) {
   for (char **setting = orr_options.settings; setting && *setting; setting++) {
     const char *option = searched_by(*setting);
     if (!option) continue;
-    return orr_fault_set(error, ORR_FAULT_USAGE, "--set %s: the search sets it; what limits it: %s",
+    return orr_fault_set(error, ORR_FAULT_USAGE, "--set %s: the search sets it; its limits: %s",
                          *setting, option);
   }
   return TRUE;

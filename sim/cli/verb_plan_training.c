@@ -28,7 +28,7 @@ static const GOptionEntry options[] = {
     {NULL},
 };
 
-/* What the answer is made of. */
+/* The parts of the answer. */
 typedef struct {
   const OrrSweepReport *report;
   guint n;                              /* points that are shown */

@@ -31,9 +31,9 @@ static gint n_samples = -1;
 static const GOptionEntry options[] = {
     ORR_OPTION_SET("workload.parallel.tp=4"),
     ORR_OPTION_DB("the run"),
-    ORR_OPTION(
-        0, STRING, "label", label, "TEXT",
-        "Call the run TEXT in 'orrery db log' (default: what differs from runs of the same name)"),
+    ORR_OPTION(0, STRING, "label", label, "TEXT",
+               "Call the run TEXT in 'orrery db log' (default: its differences from runs of the "
+               "same name)"),
     ORR_OPTION_JSON("the result as one JSON object"),
     ORR_OPTION_TEXT(
         "spans", spans, "WHICH",
@@ -312,7 +312,8 @@ static const char *why_no_advice(const OrrOutcome *outcome) {
     if (isfinite(row->low))
       return orr_own_rows_is_tested(likeness->kind)
                  ? NULL
-                 : "too few runs of one campaign were measured to test what more of them are worth";
+                 : "too few runs of one campaign were measured to test how much more runs would "
+                   "narrow them";
     reason = row->reason;
   }
   return reason;
@@ -411,7 +412,7 @@ static GPtrArray *find_remedies(OrrLibrary *library, const OrrNode *tree,
   const struct sigaction action = {.sa_handler = skip};
   struct sigaction before;
   g_autoptr(OrrProgress) progress =
-      orr_progress_new("looking for what would fit (Ctrl-C skips)", FALSE);
+      orr_progress_new("looking for changes that would fit (Ctrl-C skips)", FALSE);
   const OrrPlanPatience watch = {MAX(run_s, MOST_REMEDIES_S), show_remedies, is_skipping, progress};
   sigaction(SIGINT, NULL, &before);
   if (before.sa_handler != SIG_IGN) sigaction(SIGINT, &action, NULL);

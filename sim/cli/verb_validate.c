@@ -23,14 +23,14 @@ static const GOptionEntry options[] = {
         "Test the error bands instead: ask each measured answer for its band, without replays"),
     ORR_OPTION_TEXT(
         "leave", leave, "WHAT",
-        "Bands: what does not speak for an answer: its set (default), its row, all rows "
-        "of its model, stack, device or cluster, or nothing (default with --rows)"),
+        "Bands: the rows that are left out when an answer is judged: its set (default), its row, "
+        "all rows of its model, stack, device or cluster, or nothing (default with --rows)"),
     ORR_OPTION_INT("pairs", n_pairs,
                    "Bands: pairs of each set that are asked for the band of their ratio, at most "
                    "(default: 400)"),
     ORR_OPTION_TEXT(
         "residuals", residuals_folder, "FOLDER",
-        "Write what error bands are made from into FOLDER; takes all sets (make residuals)"),
+        "Write the residuals behind error bands into FOLDER; needs all sets (make residuals)"),
     {NULL},
 };
 

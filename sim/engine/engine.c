@@ -276,8 +276,8 @@ OrrTransfer *orr_engine_move(OrrEngine *engine, OrrTransfer *transfer, double si
   return orr_engine_transfer(engine, share * size_bytes, uses, n_uses, done, user);
 }
 
-/* What is left gets larger or smaller, and with the same rate another date. Rates need no solving,
- * since they do not depend on sizes. */
+/* The rest grows or shrinks, and with the same rate gets another date. Rates need no solving, since
+ * they do not depend on sizes. */
 void orr_engine_drag(OrrEngine *engine, OrrTransfer *transfer, double drag) {
   if (transfer->ended || drag == transfer->drag) return;
   const double rate = transfer->rate;

@@ -459,7 +459,7 @@ gboolean orr_executor_run_briefly(const OrrProgram *program, OrrEngine *engine,
   const Brief brief = {left_out, leaps};
   g_autoptr(OrrExecutor) executor = begin(program, engine, &brief, sink, user, error);
   if (!executor) return FALSE;
-  if (orr_leaper_gives_up(executor)) { /* nothing can make up for what is left out */
+  if (orr_leaper_gives_up(executor)) { /* nothing can replace the steps that are left out */
     *ret_replay = (OrrReplay){.n_left_out = orr_leaper_n_left(executor)};
     orr_leaper_count_looks(executor, ret_replay->looks);
     return TRUE;

@@ -25,7 +25,7 @@ gboolean orr_executor_drags(const OrrProgram *program) {
   return FALSE;
 }
 
-/* What slows the comm of @stream on its own lane now. */
+/* The factor that slows the comm of @stream on its own lane now. */
 static double drag_on(const OrrExecutor *executor, guint32 stream) {
   const OrrOverlaps *overlaps = &executor->overlaps;
   const guint32 lane = executor->streams[stream].lane;

@@ -19,8 +19,8 @@
  *     slow it.
  *
  * The result is exact: while the set of active transfers does not change, rates and factors are
- * constant, and the factors of a run are 1 but beside its own collectives. The dates of a run are
- * the sums that a replay op by op makes, in the same order, so they are equal to the last bit:
+ * constant, and the factors of a run are 1 except during its own collectives. The dates of a run
+ * are the sums that a replay op by op makes, in the same order, so they are equal to the last bit:
  * pipelines that amplify rounding come out alike.
  */
 #include "sim/engine/executor_private.h"
@@ -39,7 +39,7 @@ struct OrrExpressRoutine {
   const OrrOp *ops;
   GArray *legs;        /* of Leg: of all ops' comms, one for each phase */
   guint32 *first_legs; /* by op, and the end */
-  double beside;       /* how many times as long work takes beside a comm */
+  double beside;       /* how many times as long work takes during a comm */
   guint32 *links;      /* the engine's numbers, each once */
   guint n_links;
 };
@@ -179,7 +179,7 @@ static double left_after(const OrrExpressRoutine *routine, double duration_s, do
   return MAX(duration_s - (flight_end_s - begin_s) / routine->beside, 0);
 }
 
-/* The end of work beside a flight, as executor_overlap.c computes it. */
+/* The end of work during a flight, as executor_overlap.c computes it. */
 static double work_end(const OrrExpressRoutine *routine, double duration_s, double begin_s,
                        double flight_end_s) {
   if (begin_s >= flight_end_s || routine->beside == 1) return begin_s + duration_s;
@@ -307,7 +307,7 @@ static void send_helper(OrrExecutor *executor, guint32 stream, guint32 beside, d
   orr_executor_call_helped(executor, helper);
 }
 
-/* The op in progress, beside a comm that ends at @end_s. */
+/* The op in progress during a comm that ends at @end_s. */
 static void go_on_beside(OrrExecutor *executor, guint32 stream, guint32 op, double end_s,
                          guint32 label) {
   const OrrExpressRun *run = &executor->express.runs[stream];

@@ -50,7 +50,7 @@ gboolean orr_repeats_add(OrrExecutor *executor, double *link_bytes, GError **err
   if (repeats->n_flying > 0 || repeats->from_s < 0 || repeats->to_s < repeats->from_s)
     return orr_fault_set(
         error, ORR_FAULT_INTERNAL,
-        "what repeats between %g s and %g s cannot be left out: %u transfers are in flight",
+        "the repetition between %g s and %g s cannot be skipped: %u transfers are in flight",
         repeats->from_s, repeats->to_s, repeats->n_flying);
   executor->end_s += repeats->of.times * (repeats->to_s - repeats->from_s);
   for (guint32 i = 0; link_bytes && i < orr_program_n_links(executor->program); i++)

@@ -56,7 +56,7 @@ static void fill_members(const OrrProgram *program, Members *members) {
   }
 }
 
-/* What is in both, both ascending. */
+/* The intersection of two ascending lists. */
 static GArray *intersection(const guint32 *a, guint n_a, const guint32 *b, guint n_b) {
   GArray *both = g_array_new(FALSE, FALSE, sizeof(guint32));
   for (guint i = 0, j = 0; i < n_a && j < n_b;) {

@@ -182,8 +182,10 @@ static gboolean check_repeat(const OrrProgram *program, GError **error) {
       repeat->from == repeat->to ||
       orr_program_comm_members(program, repeat->from) != program->lanes->len ||
       orr_program_comm_members(program, repeat->to) != program->lanes->len)
-    return wrong(error, "what lies between comms %u and %u of %u cannot repeat: not two barriers",
-                 repeat->from, repeat->to, program->comms->len);
+    return wrong(
+        error,
+        "the operations between comms %u and %u of %u cannot repeat: the two are not barriers",
+        repeat->from, repeat->to, program->comms->len);
   if (program->faults->len + program->slowdowns->len + program->losses->len + program->epochs->len >
       0)
     return wrong(error, "faults at a date and a repetition exclude each other");

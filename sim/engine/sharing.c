@@ -177,7 +177,7 @@ static guint32 weight_of(const Use *use) {
   return use->flow->transfer->uses[use - use->flow->uses].weight;
 }
 
-/* What the others leave of the link; `left` is its bandwidth before. */
+/* The bandwidth that the others leave of the link; `left` is its bandwidth before. */
 static void look_at_others(const OrrSharing *sharing, Link *link, OrrLink index) {
   const double rounding = TOLERANCE * link->left;
   if (link->n == link->n_region) return;

@@ -13,7 +13,7 @@
  * FlashAttention, FlashInfer, cuDNN, DeepEP, PyTorch (ATen's templates, multi_tensor_apply,
  * Inductor's triton_poi, _red and _per), Transformer Engine, and CUPTI's words for copies. */
 
-/* What the time of a GPU is spent on, in the order of reports. */
+/* The kinds of a GPU's time, in the order of reports. */
 typedef enum {
   ORR_EXPLAIN_GEMM,
   ORR_EXPLAIN_ATTENTION,

@@ -7,7 +7,7 @@ const char *const orr_explain_words[] = {"gemm",      "attention", "memory-bound
                                          "optimizer", "unknown",   "communication",
                                          "copies",    "idle",      NULL};
 
-/* The last of each kind stands for what has no name of its own. */
+/* The last of each kind is for kernels without a name of their own. */
 static const OrrKernelFamily families[] = {
     {"convolution", ORR_EXPLAIN_GEMM},
     {"grouped gemm", ORR_EXPLAIN_GEMM},

@@ -39,7 +39,7 @@ static gboolean set_load(OrrNode *tree, const OrrFitRow *row, GError **error) {
   return set(tree, "workload.load", load, error);
 }
 
-/* What the row asked of the system. */
+/* The row's load on the system. */
 static gboolean set_row(OrrNode *tree, const OrrFitRow *row, GError **error) {
   const double *cells = row->cells;
   return set_load(tree, row, error) &&

@@ -45,7 +45,7 @@ static const OrrFitConstant of_training[] = {
     {.path = "host-operators", .unit = "", .least = 0.1, .most = 100, .typical = 2},
 };
 
-/* What is fitted on which rows. */
+/* The fitted constants and their rows. */
 typedef struct {
   OrrFitReplays replays;
   const double *measured; /* [row][column] */

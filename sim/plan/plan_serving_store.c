@@ -79,8 +79,7 @@ const OrrFieldTable orr_plan_sure_table = ORR_FIELDS(
                    "Rate of a cell at which a measurement meets the objectives, too, with 90 % "
                    "probability; 0: none is low enough."),
     ORR_FIELD_REAL(SureRow, "ttft-factor", ttft_factor, ORR_UNIT_NONE, NULL,
-                   "What a measured ttft is over the simulated one, at most, with 90 % "
-                   "confidence."),
+                   "Upper bound, with 90 % confidence, of a measured ttft over the simulated one."),
     ORR_FIELD_REAL(SureRow, "tpot-factor", tpot_factor, ORR_UNIT_NONE, NULL, "The same of tpot."),
     ORR_FIELD_BOOL(SureRow, "weak", is_weak, NULL, "Whether those bands are weak."));
 

@@ -72,7 +72,7 @@ typedef struct {
   const OrrPart *parts;
 } Task;
 
-/* What the fullest stage's GPU holds all the time. */
+/* The bytes that the fullest stage's GPU holds all the time. */
 static void add_memory(const OrrOutcome *outcome, OrrPartTimes *times) {
   double most = 0;
   ORR_EACH(const OrrMemoryRow, row, outcome->memory) {

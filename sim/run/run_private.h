@@ -31,7 +31,7 @@ gboolean orr_alone_simulate(const OrrScenario *scenario, OrrWork *work, OrrAlone
 
 typedef struct OrrPartRuns OrrPartRuns;
 
-/* For the workload of @scenario in @machine; both outlive it. What the worlds of parts warn of is
+/* For the workload of @scenario in @machine; both outlive it. Warnings of the parts' worlds are
  * added to @warnings (of char *), once. */
 OrrPartRuns *orr_part_runs_new(const OrrRunWorld *machine, const OrrScenario *scenario,
                                GPtrArray *warnings);

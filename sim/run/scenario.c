@@ -26,12 +26,12 @@ const OrrFieldTable orr_scenario_table = ORR_FIELDS(
         OrrScenario, "jobs", jobs, &orr_job_spec_table,
         "Several workloads that share the machine, instead of model and workload."),
     ORR_OPTIONAL_SECTIONS(OrrScenario, "faults", faults, &orr_fault_spec_table,
-                          "What goes wrong with the machine, at a time or at a rate."),
+                          "Faults of the machine, at a time or at a rate."),
     ORR_OPTIONAL_SECTION(
         OrrScenario, "campaign", campaign, &orr_campaign_table,
         "Weeks of the workload, which is training: failures, recoveries, checkpoints, goodput."),
     ORR_OPTIONAL_SECTION(OrrScenario, "prices", prices, &orr_prices_table,
-                         "What GPUs, networks and energy cost; absent: no money is computed.",
+                         "Prices of GPUs, networks and energy; absent: no costs are computed.",
                          .document = "prices"),
     ORR_FIELD_WORD(
         OrrScenario, "fidelity", fidelity, orr_fidelity_words, "auto",
@@ -43,8 +43,8 @@ const OrrFieldTable orr_scenario_table = ORR_FIELDS(
         "link, fair where SimGrid would need more than a minute, and simgrid elsewhere."),
     ORR_FIELD_WORD(
         OrrScenario, "on-missing", on_missing, orr_on_missing_words, "fallback",
-        "What to do about a device, operator or number format that no profile holds: use another "
-        "one or the datasheet and flag it in the results (fallback), or refuse to run (error)."),
+        "What to do if no profile has a device, operator or number format: use another one or the "
+        "datasheet and flag it in the results (fallback), or refuse to run (error)."),
     ORR_UNSIGNED_INT(OrrScenario, "seed", seed, "1",
                      "Seed of all random streams and of ECMP's hash."),
     ORR_FIELD_TREE(OrrScenario, "validation", validation, NULL,

@@ -63,13 +63,13 @@ static void copy_times(const OrrScenario *scenario, const OrrCampaignCheckpointS
   tier->write_s = 0;
 }
 
-/* What was measured of saves to a peer is 7 to 95 times their copies (campaigns-checkpoints). */
+/* Measured saves to a peer took 7 to 95 times as long as their copies (campaigns-checkpoints). */
 static void warn_of_peers(const GPtrArray *specs, OrrOutcome *outcome) {
   ORR_EACH_POINTER(const OrrCampaignCheckpointSpec, spec, specs) {
     if (spec->tier != ORR_SAVED_PEER || spec->mode != ORR_CAMPAIGN_SYNC) continue;
     g_ptr_array_add(outcome->warnings,
-                    g_strdup("checkpoints to a peer's memory: only the copy is computed; what else "
-                             "a synchronous save waits for is not modelled"));
+                    g_strdup("checkpoints to a peer's memory: only the copy is computed; other "
+                             "waits of a synchronous save are not modelled"));
     return;
   }
 }
@@ -84,7 +84,7 @@ static char *idle_policy(const OrrCampaignInput *in) {
   const gint64 in_node = orr_simulate_campaign_in_node(in);
   if (!in->policy->most_lost || in_node <= most) return NULL;
   return g_strdup_printf(
-      "policy %s never goes on without a node: a node has %ld replicas, and most-lost is %ld",
+      "policy %s can never continue without a node: a node has %ld replicas, and most-lost is %ld",
       in->policy->entry.name, in_node, most);
 }
 

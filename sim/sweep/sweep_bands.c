@@ -29,7 +29,7 @@ const OrrFieldTable orr_sweep_band_table = ORR_FIELDS(
     ORR_FIELD_REAL(BandRow, "high", high, ORR_UNIT_NONE, NULL,
                    "Upper bound of a measurement of it; NULL: no band."),
     ORR_FIELD_REAL(BandRow, "expected", expected, ORR_UNIT_NONE, NULL,
-                   "What a measurement of it would most likely show; NULL: no band."),
+                   "Most likely value of a measurement; NULL: no band."),
     ORR_FIELD_REAL(BandRow, "level", level, ORR_UNIT_FRACTION, NULL,
                    "Fraction of measurements that lie within such bounds."),
     ORR_FIELD_INT(BandRow, "rows", rows, NULL, "Measured rows that the band is made from."),

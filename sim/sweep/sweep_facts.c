@@ -25,7 +25,7 @@ const OrrSweepFactName orr_sweep_facts[ORR_N_FACTS] = {
     [ORR_FACT_SEQUENCE] = {"sequence", NUMBER, "Tokens per sequence."},
     [ORR_FACT_RECOMPUTE] = {"recompute", TEXT, "Which activations are recomputed."},
     [ORR_FACT_SHARDING] = {"sharding", TEXT,
-                           "What data-parallel ranks shard (optimizer.sharding)."},
+                           "State that data-parallel ranks shard (optimizer.sharding)."},
     [ORR_FACT_N_GPUS] = {"n-gpus", NUMBER, "GPUs in use."},
     [ORR_FACT_NODES] = {"nodes", NUMBER, "Nodes in use."},
     [ORR_FACT_GPUS_PER_NODE] = {"gpus-per-node", NUMBER, "GPUs per node."},

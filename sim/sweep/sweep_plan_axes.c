@@ -60,7 +60,7 @@ gboolean orr_sweep_plan_axes_open_dp(OrrSweepPlan *plan, const OrrNode *sweep, O
 
 /* --- Settings --- */
 
-/* What @setting gives the field at @path, "VALUE" if a part of it; NULL: nothing. Newly
+/* The value that @setting gives the field at @path, "VALUE" if a part of it; NULL: nothing. Newly
  * allocated. */
 static OrrNode *given_by(const char *setting, const char *path) {
   const size_t length = strcspn(setting, "="), whole = strlen(path);

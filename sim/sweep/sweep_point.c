@@ -150,7 +150,7 @@ static gboolean attempt(Point *point, guint shorten) {
   return TRUE;
 }
 
-/* What the point can be at best. Faults can end a step before its time. Where no outline can be
+/* A bound of the point's objectives. Faults can end a step before its time. Where no outline can be
  * made, compiling reports why. Scores that are not numbers rule nothing out. */
 static void bound(Point *point) {
   const OrrScenario *scenario = point->scenario;

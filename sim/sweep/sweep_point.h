@@ -8,7 +8,7 @@
 #include "sim/sweep/sweep_reasons.h"
 #include "sim/sweep/sweep_variant.h"
 
-/* What to do with a point. */
+/* How to treat a point. */
 typedef enum { ORR_SWEEP_SIMULATE, ORR_SWEEP_BOUND } OrrSweepWork;
 
 typedef struct {

@@ -1,11 +1,11 @@
 /*
  * sweep_prune.c - which objectives can be bounded, and which points a bound rules out.
  *
- * Order. What rules a point out is as good as its bound in every objective, so its own bound is,
- * too. Candidates are cut into layers: the front of all bounds, the front of the rest, and so on.
- * Points of a layer cannot rule each other out, so they can be simulated at the same time, and what
- * rules a point out is in a layer before. The points with the best bounds by the first objective
- * come before all layers: most of the ten best are among them.
+ * Order. A point that rules another out is as good as its bound in every objective, so its own
+ * bound is, too. Candidates are cut into layers: the front of all bounds, the front of the rest,
+ * and so on. Points of a layer cannot rule each other out, so they can be simulated at the same
+ * time, and what rules a point out is in a layer before. The points with the best bounds by the
+ * first objective come before all layers: most of the ten best are among them.
  *
  *   candidates   pruned . chosen . . pruned pruned chosen | to be judged ...
  *   chosen       0 1 2 3 ... merged | answered or not, at most ORR_PRUNE_WINDOW | next

@@ -34,10 +34,10 @@ static const OrrFieldTable slurm_table =
 static const OrrField fields[] = {
     ORR_FIELD_TREE(
         OrrSweepSection, "axes", axes, NULL,
-        "What varies: a path of the scenario or a short name (tp, pp, dp, cp, ep, chunks, "
-        "schedule, micro-batch, global-batch, sequence, recompute, sharding, precision, nodes, "
-        "gpus, model, cluster) and its values: a list; {from, to, step}; {powers-of, from, to}; "
-        "{divisors-of, from, to}, of a number or an expression of facts; or all.",
+        "The parameter that varies: a path of the scenario or a short name (tp, pp, dp, cp, ep, "
+        "chunks, schedule, micro-batch, global-batch, sequence, recompute, sharding, precision, "
+        "nodes, gpus, model, cluster) and its values: a list; {from, to, step}; {powers-of, from, "
+        "to}; {divisors-of, from, to}, of a number or an expression of facts; or all.",
         .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_TREE(OrrSweepSection, "space", space, NULL,
                    "Short names of axes to vary over all their values; the word all: tp, pp, cp, "
@@ -54,12 +54,11 @@ static const OrrField fields[] = {
                    .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_CHOICE(OrrSweepSection, "sampler", sampler, &orr_sampler_registry, "grid",
                      "How combinations are chosen as points."),
-    ORR_FIELD_WORD(
-        OrrSweepSection, "prune", prune, prune_words, "none",
-        "Which points are not simulated, because a lower bound of their step's time shows "
-        "that they are worse than what was found: none; best, all that cannot be one of "
-        "the ten best points by the first objective; front, of those the ones that cannot "
-        "be on the Pareto front."),
+    ORR_FIELD_WORD(OrrSweepSection, "prune", prune, prune_words, "none",
+                   "Points that are not simulated, because a lower bound of their step's time "
+                   "shows that they are worse than points found so far: none; best, all that "
+                   "cannot be one of the ten best points by the first objective; front, of those "
+                   "the ones that cannot be on the Pareto front."),
     ORR_FIELD_INT(OrrSweepSection, "seed", seed, "1", "Seed of the sampler.",
                   .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_REAL(OrrSweepSection, "timeout", timeout_s, ORR_UNIT_SECONDS, "600 s",

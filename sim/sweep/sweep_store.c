@@ -53,7 +53,7 @@ const OrrFieldTable orr_sweep_command_table = ORR_FIELDS(
     ORR_COLUMN_TEXT(CommandRow, "axes", axes,
                     "Values of the axes that the setting replaces, 'path=value' separated by '; '; "
                     "NULL: it is one more setting of every point."),
-    ORR_FIELD_TEXT(CommandRow, "setting", setting, NULL, "What --set of `orrery run` takes."));
+    ORR_FIELD_TEXT(CommandRow, "setting", setting, NULL, "Arguments for --set of `orrery run`."));
 
 typedef struct {
   gint64 sweep, point, rung;

@@ -1,8 +1,8 @@
 /*
  * validate_bands.h - asks measured answers for their own bands: the test of what bands promise.
  *
- * An answer that was measured may not speak for itself. What is left out decides which promise is
- * tested:
+ * An answer that was measured may not speak for itself. The rows that are left out decide which
+ * promise is tested:
  *
  *   set       all rows of its validation set: a user whose runs are unlike all sets (the default)
  *   row       its own row alone: a user whose runs are like a set's

@@ -189,8 +189,8 @@ static gboolean is_measured(const OrrValidateColumn *column) {
   return FALSE;
 }
 
-/* What @lines, a map, say about @cell: the line that is the cell, else the one that ends in "*" and
- * has most of the cell's beginning; NULL: none. */
+/* The entry of @lines, a map, for @cell: the line that is the cell, else the one that ends in "*"
+ * and has most of the cell's beginning; NULL: none. */
 static const OrrNode *find_line(const OrrNode *lines, const char *cell) {
   const OrrNode *best = orr_node_get(lines, cell);
   gsize most = 0;

@@ -130,7 +130,7 @@ static double worth_of(const Option *option, Bounded what, View view) {
 }
 
 /* The best of @options that meets the bound as @view sees it; of equals the faster one. NULL: none
- * does. What it is worth is always as simulated: only whether it meets the bound is at stake. */
+ * does. Its worth is always the simulated one: only whether it meets the bound is at stake. */
 static const Option *choose(const GPtrArray *options, Bounded what, double most, View view) {
   const Option *best = NULL;
   ORR_EACH_POINTER(const Option, one, options) {

@@ -160,7 +160,7 @@ static void check_values(const OrrValidateSet *set, OrrDiags *diags) {
   const OrrNode *values = set->meaning ? orr_node_get(set->meaning, "values") : NULL;
   ORR_EACH_PAIR(name, by_cell, values) {
     if (by_cell->kind != ORR_NODE_MAP)
-      orr_diags_error(diags, by_cell->place, "'%s' takes a map of cells and what they mean",
+      orr_diags_error(diags, by_cell->place, "'%s' takes a map from cells to their meanings",
                       name->text);
     ORR_EACH_ITEM(item, orr_node_as(ORR_NODE_MAP, by_cell)) check_references(set, item, diags);
   }

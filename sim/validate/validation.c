@@ -51,9 +51,9 @@ const OrrFieldTable orr_cost_error_table = ORR_FIELDS(
     ORR_FIELD_TEXT(OrrCostError, "profile", profile, NULL, "The profile that was queried."),
     ORR_FIELD_TEXT(OrrCostError, "kernels", kernels, NULL,
                    "The table: operator and number formats."),
-    ORR_FIELD_TEXT(
-        OrrCostError, "region", region, NULL,
-        "What bounds the shape; outside: beyond the range of the other rows; all: every region."),
+    ORR_FIELD_TEXT(OrrCostError, "region", region, NULL,
+                   "The resource that bounds the shape; outside: beyond the range of the other "
+                   "rows; all: every region."),
     ORR_FIELD_INT(OrrCostError, "n", n, NULL, "Number of shapes."),
     ORR_FIELD_REAL(OrrCostError, "mape", mape, ORR_UNIT_FRACTION, NULL,
                    "Mean of |error|; error is modelled / measured - 1."),

@@ -73,7 +73,7 @@ echo "bash inner.sh x 2" > outer.sh
 run import launch outer.sh inner.sh --cluster dgx-h100-superpod
 check "a script with its arguments" '[ $status -eq 0 ] && grep -q "tp: 2" said'
 printf 'apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Values.name }}\n' > helm.yaml
-check "a template of Helm" 'refuses helm.yaml --cluster dgx-h100-superpod && grep -q "a template of Helm: give what .helm template. prints" said'
+check "a template of Helm" 'refuses helm.yaml --cluster dgx-h100-superpod && grep -q "a template of Helm: give the output of .helm template." said'
 check "a program that is not read" 'echo "python3 -m areal.launcher.ray a=b" > rl.sh; refuses rl.sh --cluster dgx-h100-superpod && grep -q "a command of AReaL, which is not read: give its YAML alone" said'
 check "no cluster" 'refuses two.sh --choose 1 && grep -q "on which cluster? Add --cluster NAME" said'
 check "an unknown cluster" 'refuses two.sh --choose 1 --cluster dgx-h100 && grep -q "dgx-h100-superpod" said'

@@ -459,8 +459,7 @@ static void test_refused(void) {
       {"a.yaml", "compute_environment: LOCAL\ndistributed_typ: FSDP\n",
        "did you mean 'distributed_type'?"},
       {"a.json", "{\"zero_optimization\": {\"stage\": 7}}", "a stage is 0 to 3"},
-      {"a.yaml", "model: &a\n  tensor_model_parallel_size: 1\n  x: *a\n",
-       "inside of what it names"},
+      {"a.yaml", "model: &a\n  tensor_model_parallel_size: 1\n  x: *a\n", "inside its own anchor"},
       /* of facebookresearch/lingua, apps/main/configs */
       {"a.yaml", "grad_acc_steps: 1\ndistributed: {fsdp_type: full_shard}\nbatch_size: 2\n",
        "a config of lingua, which is not read"},

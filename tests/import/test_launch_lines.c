@@ -338,7 +338,7 @@ static const Line rollouts[] = {
     {.text = VERL "actor_rollout_ref.rollout.multi_turn.enable=True\n",
      H100,
      .account = {"not simulated  run.sh:1  actor_rollout_ref.rollout.multi_turn.enable True: turns "
-                 "with tools, whose number the input lacks"}},
+                 "with tools, and the input lacks their number"}},
     {.text = VERL "actor_rollout_ref.model.enable_activation_offload=True "
                   "actor_rollout_ref.rollout.enable_chunked_prefill=False "
                   "actor_rollout_ref.rollout.a_new_one=False actor_rollout_ref.actor.other=true "

@@ -91,7 +91,7 @@ static void test_lines(void) {
   check_line("pretrain_mamba.py", NULL, NULL, "add --model NAME");
   check_line("pretrain_mamba.py", "nemotron-h-8b", NULL, "model: nemotron-h-8b");
   check_line("pretrain_custom.py", NULL, NULL,
-             "run.sh:1:40: error: is what 'pretrain_custom.py' trains a GPT, a decoder of text?");
+             "run.sh:1:40: error: does 'pretrain_custom.py' train a GPT, a decoder of text?");
   check_line("pretrain_custom.py", NULL, gpt, "kind: training");
   check_line("pretrain_custom.py", "gpt3-350m", NULL, "model: gpt3-350m");
   check_line("train.py", NULL, NULL, "add --set trains=gpt");

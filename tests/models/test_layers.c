@@ -536,7 +536,7 @@ static void test_refused(void) {
   shard.cp = 8;
   shard.cp_inner = 3;
   assert_refused("qwen3-8b", &shard,
-                 "context-inner that divides cp = 8 and is neither 1 nor all of it, found 3");
+                 "context-inner that divides cp = 8 and is neither 1 nor cp itself, found 3");
   shard.cp_inner = 8;
   assert_refused("qwen3-8b", &shard, "found 8");
   shard.cp_inner = 4;

@@ -359,7 +359,7 @@ static void test_wrong_sets(void) {
       "validation: {columns: {ways: ignore}, values: {ways: {a: {'refuse if <way> == 1': no}}}}\n",
       "ways,measured.mfu\na,1\n", "<way> is not a column of the table: did you mean <ways>?");
   assert_set_error("validation: {columns: {ways: ignore}, values: {ways: two}}\n",
-                   "ways,measured.mfu\na,1\n", "'ways' takes a map of cells");
+                   "ways,measured.mfu\na,1\n", "'ways' takes a map from cells");
 }
 
 static void test_unknown_set(void) {

@@ -39,8 +39,9 @@ static const OrrFieldTable checkpoint_table =
                     checkpoint_fields);
 
 static const OrrField straggler_fields[] = {
-    ORR_FIELD_CHOICE(OrrCampaignStraggler, "fault", fault, &orr_machine_fault_registry, NULL,
-                     "What is slow, and how much: slow-gpu, nic or link. Its step is replayed."),
+    ORR_FIELD_CHOICE(
+        OrrCampaignStraggler, "fault", fault, &orr_machine_fault_registry, NULL,
+        "The slow part, and how slow: slow-gpu, nic or link. A step with it is replayed."),
     SECONDS(OrrCampaignStraggler, "mtbf", mtbf_s, NULL, "Mean time from one to the next.", .min = 1,
             .max = 1e12),
     SECONDS(OrrCampaignStraggler, "lasts", lasts_s, NULL, "How long it is slow.", .min = 1,
@@ -68,19 +69,18 @@ static const OrrField recovery_fields[] = {
     SECONDS(OrrCampaignRecovery, "restart", restart_s, NULL,
             "Until processes run again on nodes that the job holds.", .min = 0, .max = 1e9),
     SECONDS(OrrCampaignRecovery, "initialise", initialise_s, NULL,
-            "Process groups and compilation, without what grows with the ranks.", .min = 0,
+            "Process groups and compilation, without the part that grows with the ranks.", .min = 0,
             .max = 1e9),
     SECONDS(OrrCampaignRecovery, "per-rank", per_rank_s, "0 s",
-            "What process groups take more for each rank, or each pair of ranks.", .min = 0,
+            "Additional time of process groups for each rank, or each pair of ranks.", .min = 0,
             .max = 1e6),
     ORR_FIELD_WORD(OrrCampaignRecovery, "ranks", ranks, rank_words, "linear",
                    "linear: per-rank counts ranks; quadratic: their square, as where every rank "
                    "waits for a barrier of each group at one TCPStore (MegaScale, arXiv "
                    "2402.15627, 3.5)."),
 };
-static const OrrFieldTable recovery_table =
-    ORR_FIELD_TABLE("campaign-recovery", "What the phases of a restart take.", OrrCampaignRecovery,
-                    recovery_fields);
+static const OrrFieldTable recovery_table = ORR_FIELD_TABLE(
+    "campaign-recovery", "Times of the phases of a restart.", OrrCampaignRecovery, recovery_fields);
 
 static const OrrField maintenance_fields[] = {
     SECONDS(OrrCampaignMaintenance, "every", every_s, "0 s",
@@ -119,7 +119,7 @@ static const OrrField fields[] = {
     ORR_OPTIONAL_SECTIONS(OrrCampaign, "stragglers", stragglers, &straggler_table,
                           "Parts that are slow now and then."),
     ORR_FIELD_SECTION(OrrCampaign, "recovery", recovery, &recovery_table, NULL,
-                      "What the phases of a restart take."),
+                      "Times of the phases of a restart."),
     ORR_FIELD_SECTION(OrrCampaign, "maintenance", maintenance, &maintenance_table, "{}",
                       "Planned restarts."),
 };
@@ -174,7 +174,7 @@ static void check_tiers(const Check *check, const OrrCluster *cluster) {
   }
 }
 
-/* What is assumed where `detection` lacks a symptom. How long slow parts and silent corruption go
+/* The times assumed where `detection` lacks a symptom. How long slow parts and silent corruption go
  * unnoticed is the site's own practice, and nothing is published about it: they are asked. */
 static const struct {
   OrrCampaignDetection detection;

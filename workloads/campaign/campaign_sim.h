@@ -17,7 +17,7 @@
 #include "sim/base/random.h"
 #include "workloads/campaign/policy.h"
 
-/* What a second of the campaign goes to; all but RUN is lost. */
+/* The uses of a second of the campaign; all but RUN is lost. */
 typedef enum {
   ORR_PHASE_RUN,
   ORR_PHASE_DETECT,
@@ -110,7 +110,7 @@ typedef struct {
 
 enum { ORR_CAUSE_CHECKPOINT, ORR_CAUSE_PLANNED, ORR_CAUSE_REJOIN, ORR_N_CAUSES };
 
-/* What one seed gave. Cause c of a process is its index + ORR_N_CAUSES. */
+/* The result of one seed. Cause c of a process is its index + ORR_N_CAUSES. */
 typedef struct {
   double wall_s, progress_s;
   GArray *lost;     /* of double: cause * ORR_N_PHASES + phase */
@@ -132,7 +132,7 @@ double orr_campaign_sim_lost(const OrrCampaignHistory *history, guint cause, int
 /* campaign_checkpoints.c: the checkpoints that exist, tier by tier, and which one a restart loads.
  *
  * A checkpoint counts once its write has ended. The next one of a tier waits for that
- * (back-pressure). What a failure leaves:
+ * (back-pressure). The state after a failure:
  *
  *   host      in the memory of each node: gone with any node, and with the job where it is requeued
  *   peer      also in the memory of another node: gone with a rack, unless the peer is in another

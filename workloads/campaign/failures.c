@@ -26,12 +26,12 @@ static const OrrFieldTable process_table = ORR_FIELDS(
     ORR_FIELD_REAL(OrrFailureProcess, "infant-for", infant_s, ORR_UNIT_SECONDS, "0 s",
                    "How long that beginning lasts.", .min = 0, .max = 1e9),
     ORR_FIELD_WORD(OrrFailureProcess, "scope", scope, scope_words, NULL,
-                   "What the rate is of, and what fails with it."),
+                   "The part whose rate this is, and everything that fails with it."),
     ORR_FIELD_INT(OrrFailureProcess, "nodes", nodes, "1",
                   "switch, rack: nodes that share one, and fail with it.", .min = 1, .max = 1e6),
     ORR_FIELD_TEXT(OrrFailureProcess, "symptom", symptom, NULL,
                    "How it shows, for campaign.detection; silent-corruption: the job goes on, and "
-                   "what it computes is worthless."),
+                   "its results are worthless."),
     ORR_FIELD_BOOL(OrrFailureProcess, "transient", transient, "false",
                    "The job can restart on the same nodes."),
     ORR_FIELD_REAL(OrrFailureProcess, "repair", repair_s, ORR_UNIT_SECONDS, "0 s",
@@ -64,7 +64,7 @@ gboolean orr_failures_takes_nodes(const OrrFailureProcess *p) {
   return !p->transient && p->scope != ORR_FAILURE_SCOPE_JOB && !orr_failures_is_silent(p);
 }
 
-/* What the @i-th process has that nothing reads. */
+/* Keys of the @i-th process that nothing reads. */
 static void check_idle(const OrrFailureProcess *p, guint i, OrrPlace place, OrrDiags *diags) {
   const char *const stays = "no node goes out of service with it";
   const gboolean takes = orr_failures_takes_nodes(p);

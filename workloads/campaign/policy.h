@@ -11,14 +11,14 @@
 
 #include "sim/base/field.h"
 
-/* What the steps of a recovery take, whatever the policy. */
+/* Times of the steps of a recovery, whatever the policy. */
 typedef struct {
   double requeue_s;    /* a new job is scheduled, and its containers start */
   double restart_s;    /* processes start again on their own nodes */
   double initialise_s; /* process groups of all ranks */
 } OrrRecoveryTimes;
 
-/* What has happened. */
+/* The event. */
 typedef struct {
   gboolean is_planned;
   gboolean all_lost; /* no healthy replica is left to go on or to copy from */
@@ -28,7 +28,7 @@ typedef struct {
   const OrrRecoveryTimes *times;
 } OrrRecoveryCase;
 
-/* What to do about it. */
+/* The response. */
 typedef struct {
   gboolean stops;          /* the campaign ends */
   gboolean shrinks;        /* nodes that no spare replaces leave the job; else it waits for them */

@@ -49,7 +49,7 @@ static const OrrFieldTable jobs_table = ORR_FIELDS(
     ORR_FIELD_SECTION(OrrClusterJobs, "window", window, &orr_cluster_window_table, "{}",
                       "The jobs that statistics count."),
     ORR_FIELD_SECTION(OrrClusterJobs, "ask", ask, &orr_cluster_ask_table, "{}",
-                      "A job in addition to the trace's, whose start is reported."));
+                      "A job in addition to the trace's; its start is reported."));
 
 static const OrrGangSpeedKind *speed_of(const OrrClusterJobs *params) {
   return (const OrrGangSpeedKind *)(gconstpointer)params->speed.entry;
@@ -246,7 +246,7 @@ static gboolean apply_speeds(OrrClusterWork *work, GError **error) {
   ORR_EACH(OrrGangJob, job, work->trace->jobs)
     n_missing += !orr_gang_throughputs_apply(speeds, work->rules.kinds, work->rules.n_kinds, job);
   g_autofree char *text =
-      g_strdup_printf("%u jobs whose model and gang the throughputs lack: left out", n_missing);
+      g_strdup_printf("%u jobs are left out: the throughputs lack their model and gang", n_missing);
   if (n_missing > 0) orr_job_trace_assume(work->trace, text);
   return TRUE;
 }
@@ -303,7 +303,7 @@ static OrrGangFailures *failures_of(const OrrClusterJobs *params, const OrrClust
   return orr_gang_failures_new(&rules, sizes->len, largest);
 }
 
-/* What the run asks for besides the policy, and keeps. */
+/* Sections that the run reads besides the policy, and keeps. */
 static void equip(OrrClusterWork *work, const OrrClusterJobs *params, const OrrWorld *world) {
   OrrGangRules *rules = &work->rules;
   work->map = orr_gang_map_new(world->fabric, rules->n_nodes, rules->gpus_per_node);

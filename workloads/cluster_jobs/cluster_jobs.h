@@ -49,7 +49,7 @@ void orr_gang_probe_free(OrrGangProbe *probe);
  * ended, and fills what a run finds of each. */
 void orr_gang_sim_run(const OrrGangRules *rules, GArray *jobs, OrrGangTotals *ret_totals);
 
-/* Who is preempted, and what that costs a job whose trace does not say. */
+/* Which jobs are preempted, and the cost for a job whose trace does not state it. */
 typedef struct {
   double checkpoint_s; /* work from one checkpoint to the next; 0: nothing is lost */
   double checkpoint_cost_s, restart_s;

@@ -7,7 +7,7 @@
 #include "workloads/cluster_jobs/preempt/gang_preempt.h"
 
 static const OrrFieldTable preemption_table = ORR_FIELDS(
-    "cluster-preemption", "Who is stopped for another job, and what that costs.",
+    "cluster-preemption", "Which jobs are stopped for another one, and at what cost.",
     OrrClusterPreemption,
     ORR_UNSIGNED_REAL(
         OrrClusterPreemption, "checkpoint", checkpoint_s, ORR_UNIT_SECONDS, "0 s",
@@ -26,14 +26,13 @@ static const OrrFieldTable preemption_table = ORR_FIELDS(
     ORR_FIELD_WORD(OrrClusterPreemption, "charge", charge, orr_charge_words, "preempted",
                    "Who pays: preempted jobs; or, at every event, all running ones their restart, "
                    "as simulators do that start every job again."),
-    ORR_FIELD_WORD(
-        OrrClusterPreemption, "take", take, orr_take_words, "never",
-        "Whose GPUs a waiting job may take within its queue, with an order that does "
-        "not preempt by itself: no GPUs, or the GPUs of running jobs of lower priority."),
+    ORR_FIELD_WORD(OrrClusterPreemption, "take", take, orr_take_words, "never",
+                   "GPUs that a waiting job may take within its queue, with an order that does not "
+                   "preempt by itself: none, or the GPUs of running jobs of lower priority."),
     ORR_FIELD_WORD(OrrClusterPreemption, "mode", mode, orr_preempt_mode_words, "requeue",
-                   "What becomes of the preempted: it waits and goes on from its last checkpoint; "
-                   "is cancelled; is suspended, and goes on where it was; or, if it is elastic, "
-                   "goes on with its fewest GPUs."),
+                   "What happens to a preempted job: it waits and goes on from its last "
+                   "checkpoint; is cancelled; is suspended, and goes on where it was; or, if it is "
+                   "elastic, goes on with its fewest GPUs."),
     ORR_FIELD_TEXTS(OrrClusterPreemption, "victims", victims,
                     "[borrowing, lowest-priority, newest]",
                     "Which running jobs are preempted first, by the first criterion in which they "
@@ -104,7 +103,7 @@ const OrrFieldTable orr_cluster_policy_table = ORR_FIELDS(
     ORR_FIELD_SECTION(OrrClusterPolicy, "window", window, &orr_cluster_plan_window_table, "{}",
                       "What backfill by window looks at."),
     ORR_FIELD_SECTION(OrrClusterPolicy, "preemption", preemption, &preemption_table, "{}",
-                      "Who is stopped for another job, and what that costs."),
+                      "Which jobs are stopped for another one, and at what cost."),
     ORR_FIELD_SECTIONS(OrrClusterPolicy, "queues", queues, &orr_gang_queue_table, "[]",
                        "Queues with quotas, as a tree; empty: one queue, the cluster."),
     ORR_FIELD_WORD(
@@ -112,10 +111,11 @@ const OrrFieldTable orr_cluster_policy_table = ORR_FIELDS(
         "Which queue's turn it is: the queue of the first job in the order; the "
         "queue with the least of its fair share; or the one with the least dominant share."),
     ORR_FIELD_WORD(OrrClusterPolicy, "reclaim", reclaim, reclaim_words, "never",
-                   "What a queue may take from others that states no rule of its own."),
-    ORR_FIELD_WORD(OrrClusterPolicy, "elastic", elastic, orr_elastic_words, "none",
-                   "Gangs with min_gpus and max_gpus get a size anew at every event: all their "
-                   "fewest, and what is left equally, or where it speeds up most."),
+                   "What queues without a rule of their own may take from others."),
+    ORR_FIELD_WORD(
+        OrrClusterPolicy, "elastic", elastic, orr_elastic_words, "none",
+        "Gangs with min_gpus and max_gpus are resized at every event: each gets its minimum, and "
+        "the other GPUs are shared equally, or go where they speed up most."),
     ORR_POSITIVE_REAL(OrrClusterPolicy, "scaling", scaling, ORR_UNIT_NONE, "1",
                       "A gang of g GPUs that asked for a works at (g / a) to this power, where no "
                       "table of throughputs says it.",

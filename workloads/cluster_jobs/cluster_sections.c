@@ -6,7 +6,7 @@
 const OrrFieldTable orr_cluster_failures_table = ORR_FIELDS(
     "cluster-failures", "What fails under the jobs.", OrrClusterFailures,
     ORR_OPTIONAL_SECTION(OrrClusterFailures, "set", set, &orr_failures_table,
-                         "What fails, and how often; absent: nothing does.",
+                         "Failures, and how often they occur; absent: nothing fails.",
                          .document = "failures"),
     ORR_UNSIGNED_REAL(OrrClusterFailures, "repair", repair_s, ORR_UNIT_SECONDS, "86400 s",
                       "Mean time until a node is back, where the set does not say.", .min = 0,
@@ -36,7 +36,7 @@ const OrrFieldTable orr_cluster_window_table = ORR_FIELDS(
                    "than the cluster has: they then grow with the trace's length."));
 
 const OrrFieldTable orr_cluster_ask_table = ORR_FIELDS(
-    "cluster-ask", "A job in addition to the trace's, whose start is reported.", OrrClusterAsk,
+    "cluster-ask", "A job in addition to the trace's; its start is reported.", OrrClusterAsk,
     ORR_FIELD_INT(OrrClusterAsk, "gpus", gpus, "0", "Its gang; 0: no job is asked about.", .min = 0,
                   .max = 1e7),
     ORR_UNSIGNED_REAL(OrrClusterAsk, "work", work_s, ORR_UNIT_SECONDS, "3600 s", "Its run time.",

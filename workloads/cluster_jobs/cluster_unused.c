@@ -5,7 +5,7 @@
  */
 #include "workloads/cluster_jobs/cluster_jobs.h"
 
-/* What the jobs of a trace have. */
+/* Columns that the jobs of a trace have. */
 typedef struct {
   gboolean priorities, sizes, cpus, memory;
 } Columns;

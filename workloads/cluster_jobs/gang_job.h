@@ -15,7 +15,7 @@
  * a run that comes there is given up. */
 #define ORR_GANG_END_S 4e12
 
-/* What jobs ask for besides nodes: counted over the whole cluster. */
+/* Resources that jobs request besides nodes: counted over the whole cluster. */
 enum { ORR_GANG_GPUS, ORR_GANG_CPUS, ORR_GANG_MEMORY, ORR_GANG_RESOURCES };
 enum { ORR_GANG_KINDS = 8 }; /* most kinds of GPUs of a cluster */
 
@@ -81,7 +81,7 @@ typedef struct {
   const char *after;            /* ids of jobs that must have ended, "1|2"; NULL or "": none */
   double rates[ORR_GANG_KINDS]; /* work per time on each kind of GPU; 0: it cannot run there */
   guint account;                /* of its user, where the order goes by usage (gang_account.c) */
-  /* What a run finds. While it waits, @left_us is what remains; while it runs, @end_us says. */
+  /* The results of a run. While it waits, @left_us is what remains; while it runs, @end_us says. */
   gint64 left_us, first_start_us, end_us; /* first_start_us -1: it has not started */
   gint64 promised_us;                     /* the first start that backfill promised; -1: none */
   gint64 planned_us;                      /* conservative: its start as now planned */
@@ -149,7 +149,7 @@ static inline gint64 orr_gang_job_expected_us(const OrrGangJob *job) {
   return job->limit_us > 0 ? job->started_us + job->limit_us : job->end_us;
 }
 
-/* What is left of the work of @job at @now_us. */
+/* The rest of the work of @job at @now_us. */
 static inline gint64 orr_gang_job_left_us(const OrrGangJob *job, gint64 now_us) {
   if (!job->is_running) return job->left_us;
   const gint64 time_us = job->end_us - now_us;

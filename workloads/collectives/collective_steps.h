@@ -17,8 +17,8 @@
 
 #include "workloads/collectives/collective.h"
 
-/* What one send does: a delay, then bytes over links. Sends with the same ends, channel and size
- * share one route. */
+/* The effect of one send: a delay, then bytes over links. Sends with the same ends, channel and
+ * size share one route. */
 typedef OrrCollectivePhase OrrStepRoute;
 
 typedef struct {

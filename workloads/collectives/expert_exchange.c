@@ -44,8 +44,8 @@
  * domains, M / N of E. In turn, token i has the experts k i to k i + k - 1 (modulo E): d(R) is then
  * the mean number of the R parts that such a run touches.
  *
- * If domains differ in size, each holds experts in proportion to its members. What member i sends
- * to a smaller domain arrives at member i modulo that domain's members.
+ * If domains differ in size, each holds experts in proportion to its members. Messages of member i
+ * to a smaller domain arrive at member i modulo that domain's members.
  *
  * All sends are in flight at once: alpha is one hop inside and one across. Kernels that send to
  * each expert cross rails in the network; the model puts their bytes on the sender's rail, which
@@ -287,7 +287,7 @@ static OrrLibraryCall asked_of(const OrrCollectiveContext *context, const OrrCol
 
 /* --- the kernel beyond its transfers --- */
 
-/* What a hop of the transport takes beyond InfiniBand's, over which rows were measured. */
+/* The extra time of a hop of the transport over InfiniBand, on which rows were measured. */
 static double more_of_hop(const OrrCollectiveContext *context) {
   return fmax(orr_fabric_transport(context->fabric)->hop_latency_s -
                   orr_cost_collective_constants(context->cost).scale_out_step_s,
@@ -312,8 +312,8 @@ static double scale_up_rate(const OrrCollectiveContext *context) {
   return orr_fabric_link_bandwidth(context->fabric, 0); /* the first GPU's scale-up link */
 }
 
-/* What the kernel takes beyond its transfers over nodes, launch and hops included, by the rows of
- * the nearest number of ranks; 0 without rows, and inside a domain. @across_s: the hop to another
+/* The kernel's time beyond its transfers over nodes, launch and hops included, by the rows of the
+ * nearest number of ranks; 0 without rows, and inside a domain. @across_s: the hop to another
  * domain, which rows inside a domain lack. */
 static double rest_of_rows(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                            const char *library, const Exchange *exchange, double across_s) {

@@ -24,7 +24,7 @@ extern const OrrFieldTable orr_nccl_table;
 /* The section of a workload whose struct has a member `nccl`. */
 #define ORR_NCCL_FIELD(type_)                                                                      \
   ORR_FIELD_SECTION(type_, "nccl", nccl, &orr_nccl_table, "{}",                                    \
-                    "What the release of NCCL can do (stacks nccl-*).")
+                    "Features of the release of NCCL (stacks nccl-*).")
 
 /* What OrrCollectiveContext.gpus_per_switch needs: 0 where @nccl has PXN. */
 gint64 orr_nccl_gpus_per_switch(const OrrNccl *nccl, const OrrCluster *cluster);

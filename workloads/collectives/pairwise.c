@@ -156,7 +156,7 @@ typedef struct {
 } Rounds;
 
 /* Sends the slices of domain @d for the members of @to on whose rails it has no member: each from
- * its own sender, in turns, beside what the sender's rail carries. */
+ * its own sender, in turns, in addition to the traffic of the sender's rail. */
 static void step_apart(const Rounds *rounds, guint d, guint to) {
   const OrrCollectiveLayout *layout = rounds->layout;
   const guint m = orr_collective_layout_size(layout, d), first = layout->first[d];

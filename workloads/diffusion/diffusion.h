@@ -81,7 +81,7 @@ typedef enum {
 extern const OrrFieldTable orr_diffusion_table;
 extern const OrrWorkloadKind orr_diffusion_kind;
 
-/* What the keys say, with the generator's values where they are 0. */
+/* The keys' values, with the generator's where they are 0. */
 OrrGuidance orr_diffusion_guidance(const OrrDiffusion *params);
 /* A call of the backbone on one rank. */
 OrrGeneratorShape orr_diffusion_shape(const OrrDiffusion *params);

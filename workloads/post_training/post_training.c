@@ -9,7 +9,7 @@
 static const char *const offload_words[] = {"none", "optimizer", "all", NULL};
 
 static const OrrFieldTable mode_table = ORR_FIELDS(
-    "post-training-mode", "Who waits for whom between rollouts and updates.", OrrLoopMode,
+    "post-training-mode", "How rollouts and updates wait for each other.", OrrLoopMode,
     ORR_FIELD_WORD(OrrLoopMode, "kind", kind, orr_loop_kind_words, "synchronous",
                    "synchronous: rollouts of a step use the weights of the step before; "
                    "asynchronous: rollouts run ahead, up to `staleness`."),
@@ -29,11 +29,11 @@ static const OrrFieldTable mode_table = ORR_FIELDS(
                    "`prompts` have.",
                    .min = 0, .max = 10),
     ORR_FIELD_WORD(OrrLoopMode, "unfinished", unfinished, orr_loop_unfinished_words, "drop",
-                   "What over-sampling leaves unfinished: drop, or resume it with the next "
-                   "weights (partial rollouts)."),
+                   "Samples that over-sampling leaves unfinished: drop them, or resume them with "
+                   "the next weights (partial rollouts)."),
     ORR_FIELD_WORD(OrrLoopMode, "route", route, orr_loop_route_words, "sample",
-                   "What is dealt to the engine with the fewest sequences: each sample, or each "
-                   "group, whose prompt is then computed once."));
+                   "What the engine with the fewest sequences gets next: a sample, or a group, "
+                   "whose prompt is then computed once."));
 
 static const OrrFieldTable turn_table = ORR_FIELDS(
     "post-training-turns", "Responses in several turns, with tools.", OrrLoopTurns,
@@ -143,7 +143,7 @@ static const OrrFieldTable table = ORR_FIELDS(
     ORR_FIELD_INT(OrrPostTraining, "epochs", epochs, "1", "Updates over the samples of a step.",
                   .min = 1, .max = 1000),
     ORR_FIELD_SECTION(OrrPostTraining, "mode", mode, &mode_table, "{}",
-                      "Who waits for whom between rollouts and updates."),
+                      "How rollouts and updates wait for each other."),
     ORR_FIELD_SECTION(OrrPostTraining, "turns", turns, &turn_table, "{}",
                       "Responses in several turns, with tools."),
     ORR_FIELD_SECTION(OrrPostTraining, "verifier", verifier, &verifier_table, "{}",
@@ -180,8 +180,8 @@ static const OrrFieldTable table = ORR_FIELDS(
                       "A reward model, which scores all responses on the trainer's GPUs; without a "
                       "model the verifier alone scores."),
     ORR_FIELD_SECTION(OrrPostTraining, "rollout", rollout, &orr_serving_table, "{}",
-                      "The engines, as a workload of kind serving describes them; what comes and "
-                      "how much is up to the loop."),
+                      "The engines, as a workload of kind serving describes them; the loop decides "
+                      "which requests come, and how many."),
     ORR_FIELD_SECTION(OrrPostTraining, "update", update, &orr_training_table, NULL,
                       "The trainer, as a workload of kind training describes it; batch.global is "
                       "in samples of an optimizer step."));
@@ -205,8 +205,7 @@ static void check_mode(const OrrPostTraining *p, OrrPlace place, OrrDiags *diags
     orr_diags_error(diags, at, "mode.over-sampling is for synchronous rollouts");
   if (mode->unfinished == ORR_LOOP_RESUME && mode->oversampling <= 0)
     orr_diags_error(diags, at,
-                    "mode.unfinished: resume is for what over-sampling leaves: set "
-                    "mode.over-sampling above 0");
+                    "mode.unfinished: resume needs over-sampling: set mode.over-sampling above 0");
   if (mode->streaming > 0 && is_shared)
     orr_diags_error(diags, at, "mode.streaming trains while rollouts run: set pools.rollout-gpus");
 }
@@ -327,8 +326,8 @@ static void check_rollout(const OrrServing *rollout, OrrPlace place, OrrDiags *d
     g_autofree char *path = g_strconcat("rollout.", *key, NULL);
     if (differs(rollout, &defaults, *key))
       orr_diags_error(diags, orr_node_place_in(place, path),
-                      "%s is not for rollouts: prompts, samples, pools and mode of the loop say "
-                      "what comes and which engines serve it",
+                      "%s is not for rollouts: prompts, samples, pools and mode of the loop decide "
+                      "the requests and the engines that serve them",
                       path);
   }
   orr_field_clear(&orr_serving_table, &defaults);
@@ -382,8 +381,8 @@ static void check(const void *data, const OrrModel *model, const OrrCluster *clu
                     "feed-forwards where attention is");
   if (p->rollout.load.entry || p->rollout.groups)
     orr_diags_error(diags, orr_node_place_in(place, "rollout"),
-                    "rollout.load and rollout.groups are not for rollouts: the loop says what "
-                    "comes, and all engines are equal");
+                    "rollout.load and rollout.groups are not for rollouts: the loop makes the "
+                    "requests, and all engines are equal");
   if (orr_diags_n_errors(diags) == before)
     orr_post_training_compile_check(p, model, cluster, place, diags);
 }

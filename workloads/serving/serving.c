@@ -31,8 +31,8 @@ static const OrrField host_fields[] = {
         "Asynchronous scheduling: the host prepares a step while the GPUs compute the previous "
         "one, so requests that arrive in the meantime join one step later."),
     SHARE(OrrServingHost, "exposed", exposed, "0",
-          "Fraction of the host's time for which GPUs wait even with asynchronous scheduling: "
-          "what is done between two steps, once the tokens of the first are known."),
+          "Fraction of the host's time for which GPUs wait even with asynchronous scheduling: the "
+          "work between two steps, once the tokens of the first are known."),
     SECONDS(OrrServingHost, "launch", launch_s, "0 s",
             "Host time per kernel where a step is launched eagerly; 0: the profile's host-launch."),
     SECONDS(OrrServingHost, "token", token_s, "0 s",
@@ -47,8 +47,8 @@ static const OrrField host_fields[] = {
           "Threads of a server that must all have run before a step goes on; 0: one per core, as "
           "in PyTorch's OpenMP teams."),
 };
-static const OrrFieldTable host_table = ORR_FIELD_TABLE(
-    "serving-host", "What the CPU does between steps.", OrrServingHost, host_fields);
+static const OrrFieldTable host_table =
+    ORR_FIELD_TABLE("serving-host", "The CPU's work between steps.", OrrServingHost, host_fields);
 
 static const OrrField front_fields[] = {
     COUNT(OrrFrontEnd, "processes", processes, 0, "1",
@@ -62,8 +62,8 @@ static const OrrField front_fields[] = {
     SECONDS(OrrFrontEnd, "chunk", chunk_s, "0 s",
             "Time per chunk of an output: detokenisation, formatting, streaming."),
     SECONDS(OrrFrontEnd, "written-token", written_token_s, "0 s",
-            "Time per chunk for each token that its output has already: what a reasoning parser "
-            "or a copy of the whole output costs."),
+            "Time per chunk for each token that its output has already: the cost of a reasoning "
+            "parser or a copy of the whole output."),
     COUNT(OrrFrontEnd, "stream-interval", interval, 1, "1",
           "Tokens per chunk; the first and the last token are never held back."),
 };
@@ -124,7 +124,7 @@ static const OrrField lora_fields[] = {
           "them."),
     ORR_FIELD_REAL(
         OrrServingLora, "skew", skew, ORR_UNIT_NONE, "1",
-        "Exponent of the power law of requests over adapters; 0: all are requested for alike.",
+        "Exponent of the power law of requests over adapters; 0: all are requested equally often.",
         .min = 0, .max = 10),
     PART(OrrServingLora, "shape", shape, orr_lora_table, "The shape of an adapter."),
 };
@@ -133,7 +133,7 @@ static const OrrFieldTable lora_table =
 
 static const OrrField engine_fields[] = {
     ORR_FIELD_CHOICE(OrrEngineParams, "scheduler", scheduler, &orr_scheduler_registry, "vllm",
-                     "Chooses what the next step computes."),
+                     "Chooses the requests that the next step computes."),
     COUNT(OrrEngineParams, "max-num-seqs", max_num_seqs, 1, "256",
           "Maximum number of concurrent sequences."),
     COUNT(OrrEngineParams, "max-num-batched-tokens", max_num_batched_tokens, 1, "8192",
@@ -159,9 +159,9 @@ static const OrrField engine_fields[] = {
         .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_BOOL(
         OrrEngineParams, "profile-activations", profiles_activations, "true",
-        "Whether the engine measures at start what a step of max-num-batched-tokens tokens takes "
-        "in addition to weights, and gives the cache what that leaves (vLLM, TensorRT-LLM); false: "
-        "activations take memory outside the fraction (SGLang)."),
+        "Whether the engine measures at start how much memory a step of max-num-batched-tokens "
+        "tokens takes in addition to weights, and gives the cache the rest (vLLM, TensorRT-LLM); "
+        "false: activations take memory outside the fraction (SGLang)."),
     ORR_FIELD_REAL(OrrEngineParams, "sampler-peak", sampler_peak_bytes, ORR_UNIT_BYTES, "4 B",
                    "Memory at the sampler's peak for each logit of max-num-seqs sequences in that "
                    "measurement; 4 B: the logits in fp32 alone.",
@@ -241,9 +241,10 @@ static const OrrField engine_fields[] = {
          "Low-rank adapters: many per batch, some on the GPU."),
     PART(OrrEngineParams, "cache-tiers", tiers, tiers_table,
          "Cache tiers below HBM, from which blocks are reused; needs prefix-caching."),
-    ORR_FIELD_CHOICE(OrrEngineParams, "speculation", speculation, &orr_speculation_registry, "none",
-                     "Speculative decoding: what drafts the tokens that a step checks together."),
-    PART(OrrEngineParams, "host", host, host_table, "What the CPU does between steps."),
+    ORR_FIELD_CHOICE(
+        OrrEngineParams, "speculation", speculation, &orr_speculation_registry, "none",
+        "Speculative decoding: the drafter of the tokens that a step checks together."),
+    PART(OrrEngineParams, "host", host, host_table, "The CPU's work between steps."),
     PART(OrrEngineParams, "front-end", front, front_table,
          "The processes that parse requests, tokenise, detokenise and stream."),
 };
@@ -359,13 +360,13 @@ static const OrrField group_fields[] = {
     ORR_FIELD_BOOL(OrrReplicaGroup, "shares", shares, "false",
                    "Whether they are on the GPUs of the group before: on each GPU one replica is "
                    "awake, and another one starts when a request waits for it."),
-    ORR_FIELD_SECTION(OrrReplicaGroup, "engine", engine, &engine_table, NULL,
-                      "What their engines set differently: batches, graphs, speculation, the host; "
-                      "the rest as the workload's engine. Blocks of the cache, prefix caching, "
-                      "adapters and cache tiers are the same in all groups; with disaggregation "
-                      "kv-dtype is too. A setting that is null "
-                      "is as if the workload's engine did not give it.",
-                      .flags = ORR_FIELD_OPTIONAL),
+    ORR_FIELD_SECTION(
+        OrrReplicaGroup, "engine", engine, &engine_table, NULL,
+        "Settings in which their engines differ: batches, graphs, speculation, the host; the rest "
+        "as the workload's engine. Blocks of the cache, prefix caching, adapters and cache tiers "
+        "are the same in all groups; with disaggregation kv-dtype is too. A setting that is null "
+        "is as if the workload's engine did not give it.",
+        .flags = ORR_FIELD_OPTIONAL),
     FORMATS(OrrReplicaGroup),
 };
 static const OrrFieldTable group_table = ORR_FIELD_TABLE(
@@ -446,8 +447,8 @@ static const OrrField start_fields[] = {
     SECONDS(OrrReplicaStart, "stays", stays_s, "0 s",
             "Of replicas that share GPUs: how long one stays at least before another gets them."),
 };
-static const OrrFieldTable start_table = ORR_FIELD_TABLE(
-    "replica-start", "What it takes until a replica is up.", OrrReplicaStart, start_fields);
+static const OrrFieldTable start_table =
+    ORR_FIELD_TABLE("replica-start", "Times until a replica is up.", OrrReplicaStart, start_fields);
 
 static const char *const failure_words[] = {"retry", "fail", NULL};
 static const char *const transfer_words[] = {"whole", "per-layer", NULL};
@@ -515,11 +516,10 @@ static const OrrField fields[] = {
     PART(OrrServing, "admission", admission, admission_table, "Limits on admitted requests."),
     PART(OrrServing, "autoscaling", autoscaling, autoscaling_table,
          "How many of the replicas are up."),
-    PART(OrrServing, "start", start, start_table, "What it takes until a replica is up."),
-    ORR_FIELD_WORD(
-        OrrServing, "on-failure", on_failure, failure_words, "retry",
-        "What becomes of the requests of a replica that is lost: computed again elsewhere, what "
-        "was generated included, or failed."),
+    PART(OrrServing, "start", start, start_table, "Times until a replica is up."),
+    ORR_FIELD_WORD(OrrServing, "on-failure", on_failure, failure_words, "retry",
+                   "Requests of a lost replica: computed again elsewhere, the generated tokens "
+                   "included, or failed."),
     PART(OrrServing, "disaggregation", disaggregation, disaggregation_table,
          "Prefill and decode on different replicas."),
     FORMATS(OrrServing),
@@ -543,7 +543,7 @@ static const OrrField fields[] = {
     COUNT(OrrServing, "distinct-prefixes", distinct_prefixes, 1, "1",
           "Number of shared prefixes from which requests draw, evenly."),
     ORR_FIELD_WORD(OrrServing, "sampling", sampling, sampling_words, "all",
-                   "What tokens are drawn from: all (greedy too), or the likeliest ones (top-p, "
+                   "The tokens to draw from: all (greedy too), or the likeliest ones (top-p, "
                    "top-k), for which the engine sorts the logits of each sequence."),
     COUNT(OrrServing, "samples", samples, 1, "1",
           "Outputs of each prompt (vLLM's n): the others begin after the first one's first token, "
@@ -558,7 +558,8 @@ static const OrrField fields[] = {
           "encoders."),
     PART(OrrServing, "encoders", encoders, encoders_table,
          "Images are encoded on GPUs of their own."),
-    PART(OrrServing, "slo", slo, orr_slo_table, "What a request must meet to count as goodput."),
+    PART(OrrServing, "slo", slo, orr_slo_table,
+         "Objectives that a request must meet to count as goodput."),
     ORR_FIELD_SECTIONS(OrrServing, "classes", classes, &orr_request_class_table, NULL,
                        "Classes of requests, drawn by their weights.", .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_SECTIONS(OrrServing, "regions", regions, &orr_region_table, NULL,

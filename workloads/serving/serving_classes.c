@@ -12,8 +12,8 @@ static const OrrField slo_fields[] = {
     SECONDS("tpot", tpot_s, "Time per output token after the first, at most; 0: none."),
     SECONDS("e2e", e2e_s, "Time to the last token, at most; 0: none."),
 };
-const OrrFieldTable orr_slo_table =
-    ORR_FIELD_TABLE("slo", "What a request must meet to count as goodput.", OrrSlo, slo_fields);
+const OrrFieldTable orr_slo_table = ORR_FIELD_TABLE(
+    "slo", "Objectives that a request must meet to count as goodput.", OrrSlo, slo_fields);
 
 static const OrrField class_fields[] = {
     ORR_FIELD_TEXT(OrrRequestClass, "name", name, NULL, "The class's name."),

@@ -56,8 +56,8 @@ static const OrrField between_fields[] = {
                    "nearest that has one with room; any: all replicas."),
     ORR_FIELD_WORD(OrrBetweenRegions, "spill-by", spill_by, orr_router_load_words, "requests",
                    "With order nearest, the load that makes a replica full: requests at it or on "
-                   "their way; requests that wait there; or blocks of the cache held. What is on "
-                   "its way neither waits nor holds blocks."),
+                   "their way; requests that wait there; or blocks of the cache held. Requests on "
+                   "their way neither wait nor hold blocks."),
     ORR_FIELD_INT(OrrBetweenRegions, "spill-at", spill_at, "0",
                   "Load from which on a replica is full, and requests go to the next region; where "
                   "all replicas are full, to the nearest. 0: from admission.in-flight on.",

@@ -43,7 +43,7 @@ const OrrFieldTable orr_diffusion_training_table = ORR_FIELDS(
     "diffusion-training", "A step of training a generator.", OrrDiffusionTraining,
     ORR_WORKLOAD_STACK_FIELD(OrrDiffusionTraining),
     ORR_FIELD_SECTION(OrrDiffusionTraining, "generator", generator, &orr_generator_table, NULL,
-                      "The model, whose backbone is trained.", .document = "generator"),
+                      "The model; its backbone is trained.", .document = "generator"),
     SIZE("height", height, "0", "Pixels down; 0: the generator's."),
     SIZE("width", width, "0", "Pixels across; 0: the generator's."),
     SIZE("frames", frames, "0", "Frames; 0: the generator's."),
@@ -55,7 +55,7 @@ const OrrFieldTable orr_diffusion_training_table = ORR_FIELDS(
     ORR_FIELD_SECTION(OrrDiffusionTraining, "parallel", parallel, &parallel_table, "{}",
                       "How GPUs share a picture."),
     ORR_FIELD_WORD(OrrDiffusionTraining, "sharding", sharding, shards_words, "optimizer",
-                   "What each data-parallel GPU holds a part of: nothing (none: DDP), the "
+                   "State that is sharded over data-parallel GPUs: nothing (none: DDP), the "
                    "optimizer's state, or weights and gradients, too (full: FSDP)."),
     ORR_FIELD_WORD(OrrDiffusionTraining, "precision", precision, orr_dtype_names, "bf16",
                    "Number format of the matrices; attention and the rest are in 16 bits."),

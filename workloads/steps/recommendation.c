@@ -94,7 +94,7 @@ static const OrrField fields[] = {
     ORR_FIELD_BOOL(OrrRecommendation, "graphs", graphs, "true",
                    "Whether CUDA graphs launch the kernels: the host takes no time."),
     ORR_FIELD_REAL(OrrRecommendation, "overhead", overhead_s, ORR_UNIT_SECONDS, "0 s",
-                   "What a step takes outside its graph: keys are distributed, streams meet.",
+                   "Time of a step outside its graph: keys are distributed, streams meet.",
                    .flags = ORR_FIELD_UNSIGNED),
     ORR_NCCL_FIELD(OrrRecommendation),
 };

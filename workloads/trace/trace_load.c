@@ -118,11 +118,11 @@ static gboolean check_symmetric(const OrrWorkGraph *graph, GError **error) {
         !g_str_has_prefix(((const OrrGraphGroup *)graph->groups->pdata[node->group])->name, "dims"))
       what = "names a process group";
     if (what)
-      return orr_fault_set(error, ORR_FAULT_DOCUMENT,
-                           "workload.symmetric: node %" G_GUINT64_FORMAT
-                           " (%s) %s: what other ranks do there does not follow from the first "
-                           "rank's trace",
-                           node->id, node->name, what);
+      return orr_fault_set(
+          error, ORR_FAULT_DOCUMENT,
+          "workload.symmetric: node %" G_GUINT64_FORMAT
+          " (%s) %s: the other ranks' operations there do not follow from the first rank's trace",
+          node->id, node->name, what);
   }
   return TRUE;
 }
@@ -133,8 +133,7 @@ static gboolean settle_ranks(const OrrTraceLoad *load, GPtrArray *files, GError 
   if (n > files->len && !load->symmetric)
     return orr_fault_set(error, ORR_FAULT_DOCUMENT,
                          "workload.ranks is %ld, and there are files of %u ranks: give the others, "
-                         "or symmetric: true "
-                         "if they do what the first rank does",
+                         "or symmetric: true if they do the same as the first rank",
                          n, files->len);
   while (files->len < n) g_ptr_array_add(files, g_strdup(files->pdata[0]));
   return TRUE;

@@ -8,7 +8,7 @@
 #include "workloads/collectives/collective_cache.h"
 
 static const OrrFieldTable table = ORR_FIELDS(
-    "trace", "A replay of what the ranks of a job did.", OrrTraceParams,
+    "trace", "A replay of the operations of a job's ranks.", OrrTraceParams,
     ORR_WORKLOAD_STACK_FIELD(OrrTraceParams),
     ORR_FIELD_TEXT(OrrTraceParams, "file", file, NULL,
                    "The trace: a Chakra execution trace, NAME.et, of ranks NAME.0.et, NAME.1.et "
@@ -19,7 +19,7 @@ static const OrrFieldTable table = ORR_FIELDS(
         OrrTraceParams, "ranks", ranks, "0",
         "Ranks that are replayed; 0: as many as there are files, or as the text says."),
     ORR_FIELD_BOOL(OrrTraceParams, "symmetric", symmetric, "false",
-                   "Ranks without a file do what the first rank does."),
+                   "Ranks without a file do the same as the first rank."),
     ORR_FIELD_TEXT(OrrTraceParams, "groups", groups, "",
                    "A JSON file with the ranks of process groups, {\"1\": [0, 1]}, as ASTRA-sim "
                    "takes it; without: the ranks that use a group."),
@@ -528,7 +528,7 @@ static OrrWork *compile(const void *data, const OrrWorld *world, GError **error)
 
 const OrrWorkloadKind orr_trace_kind = {
     .entry = {"trace",
-              "A replay of what the ranks of a job did, from a trace: its compute times, its "
+              "A replay of the operations of a job's ranks, from a trace: its compute times, its "
               "communication on this fabric.",
               &table},
     .without_model = TRUE,

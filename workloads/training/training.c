@@ -177,8 +177,8 @@ static const OrrField expert_fields[] = {
         "hierarchical (likewise, in two steps, inside nodes and across them), or deepep (one copy "
         "per node, and inside the node one per rank)."),
     ORR_FIELD_INT(OrrExpertDispatch, "nodes", nodes, "0",
-                  "Most nodes that a token's experts lie on (DeepSeek-V3: 4), which deepep uses; "
-                  "0: any number.",
+                  "Most nodes over which a token's experts are spread (DeepSeek-V3: 4), which "
+                  "deepep uses; 0: any number.",
                   .min = 0, .max = 1e6),
     ORR_FIELD_WORD(OrrExpertDispatch, "choice", choice, choice_words, "drawn",
                    "Which experts each token has, as deepep sends it: drawn, any that its nodes "
@@ -217,15 +217,16 @@ static const OrrField optimizer_fields[] = {
     ORR_FIELD_WORD(OrrOptimizer, "kind", kind, optimizer_words, "adam", "The optimizer: Adam."),
     ORR_FIELD_WORD(
         OrrOptimizer, "master", master, master_words, "fp32",
-        "What Adam updates. fp32: master weights in fp32; the weights are copies of them; "
-        "weights: the weights themselves in their own format, as PyTorch does where the model is "
-        "in bf16 (torchtitan's training.dtype: bfloat16, NeMo AutoModel)."),
+        "The weights that Adam updates. fp32: master weights in fp32; the weights are copies of "
+        "them; weights: the weights themselves in their own format, as PyTorch does where the "
+        "model is in bf16 (torchtitan's training.dtype: bfloat16, NeMo AutoModel)."),
     ORR_FIELD_WORD(
         OrrOptimizer, "moments", moments, moments_words, "fp32",
         "The format of Adam's two moments (Megatron's exp-avg-dtype and exp-avg-sq-dtype; "
         "DeepSeek-V3: bf16)."),
-    ORR_FIELD_CHOICE(OrrOptimizer, "sharding", sharding, &orr_sharding_registry, "none",
-                     "What replicas shard: nothing, the optimizer's state, gradients, weights."),
+    ORR_FIELD_CHOICE(
+        OrrOptimizer, "sharding", sharding, &orr_sharding_registry, "none",
+        "State that replicas shard: nothing, the optimizer's state, gradients, weights."),
 };
 static const OrrFieldTable optimizer_table =
     ORR_FIELD_TABLE("optimizer", "The optimizer and its sharding.", OrrOptimizer, optimizer_fields);
@@ -313,11 +314,11 @@ static const OrrField training_fields[] = {
         "own "
         "format), chunked (with the output layer, in chunks of tokens: Liger), or cut (with the "
         "output layer, by tiles: cut cross entropy)."),
-    ORR_FIELD_WORD(
-        OrrTraining, "layers", layers, orr_layers_words, "megatron",
-        "Whose modules layers are: megatron (one product for queries, keys and values, one for "
-        "gate and up), or torch (torchtitan's, compiled: a product for each, copies around "
-        "collectives, complex rotary embeddings, repeated keys and values, torchao's casts)."),
+    ORR_FIELD_WORD(OrrTraining, "layers", layers, orr_layers_words, "megatron",
+                   "The framework whose modules make up the layers: megatron (one product for "
+                   "queries, keys and values, one for gate and up), or torch (torchtitan's, "
+                   "compiled: a product for each, copies around collectives, complex rotary "
+                   "embeddings, repeated keys and values, torchao's casts)."),
     ORR_FIELD_BOOL(
         OrrTraining, "compile", compile, "true",
         "Norms, gates and torch layers' casts are fused kernels (torch.compile, Transformer "
@@ -347,12 +348,12 @@ static const OrrField training_fields[] = {
     ORR_FIELD_BOOL(OrrTraining, "dropout", dropout, "false", "Whether dropout kernels run."),
     ORR_FIELD_WORD(
         OrrTraining, "recompute", recompute, orr_recompute_words, "none",
-        "What the backward recomputes: none; selective, modules (by default the attention core); "
-        "full, whole layers; operators, all but the results of attention, every second product "
-        "and reduce-scatters (torchtitan's selective op)."),
+        "Recomputation in the backward: none; selective, modules (by default the attention core); "
+        "full, whole layers; operators, all but the results of attention, every second product and "
+        "reduce-scatters (torchtitan's selective op)."),
     ORR_FIELD_TEXTS(
         OrrTraining, "recompute-modules", recompute_modules, "[core-attn]",
-        "What selective recomputation replays: core-attn, layernorm, mla-up-proj, mlp, "
+        "Modules that selective recomputation replays: core-attn, layernorm, mla-up-proj, mlp, "
         "moe, moe-act, shared-experts (Megatron's recompute-modules); fc1, a feed-forward without "
         "its second product, and projection, attention's last product, as XLA replays them."),
     ORR_FIELD_WORD(
@@ -375,7 +376,7 @@ static const OrrField training_fields[] = {
                    "and takes no memory."),
     SECTION("optimizer", optimizer, optimizer_table, "{}", "The optimizer and its sharding."),
     SECTION("offload", offload, orr_training_offload_table, "{}",
-            "What the job keeps in its hosts' memory."),
+            "Data that the job keeps in its hosts' memory."),
     SECTION("data-parallel", data_parallel, data_parallel_table, "{}",
             "How replicas reduce gradients."),
     ORR_FIELD_TEXT(

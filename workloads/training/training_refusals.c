@@ -175,10 +175,10 @@ char *orr_training_refusals_offload(const OrrTraining *params, const OrrCluster 
                            "use another schedule",
                            schedule->entry.name);
   if (offload->activations > 0 && splits_backwards(schedule, shape))
-    return g_strdup_printf(
-        "offload.activations does not work with %s, which splits backwards in two: what returns "
-        "for one half would have to stay for the other; use 1f1b, interleaved-1f1b or gpipe",
-        schedule->entry.name);
+    return g_strdup_printf("offload.activations does not work with %s, which splits backwards in "
+                           "two: activations that return for one half would have to stay for the "
+                           "other; use 1f1b, interleaved-1f1b or gpipe",
+                           schedule->entry.name);
   return NULL;
 }
 

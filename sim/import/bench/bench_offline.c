@@ -24,7 +24,7 @@
  */
 #include "sim/import/bench/bench.h"
 
-/* "Throughput: " and the rates behind it, each by what follows its number. */
+/* "Throughput: " and the rates behind it, each by the word after its number. */
 static const struct {
   const char *unit;
   OrrBenchValue value;

@@ -46,7 +46,7 @@ static const struct {
     {"Allocate ", ORR_BENCH_CACHE_BYTES, 1},
 };
 
-/* What a line must have, too, where its label is a word of other lines. */
+/* A second text that a line must contain where its label also occurs in other lines. */
 static const char *const beside[][2] = {{"Using ", "tokens in paged KV cache"},
                                         {"Allocated ", "paged KV"},
                                         {"Allocate ", "bytes for k/v cache"}};

@@ -124,9 +124,9 @@ static void write_system(OrrExchange *exchange, const OrrNode *system, gint64 pr
     return orr_diags_error(exchange->diags, networks->place,
                            "one or two networks: inside a node, and between nodes");
   if (!exchange->answers->device)
-    return orr_diags_error(
-        exchange->diags, system->place,
-        "a system does not say which accelerator: add --device NAME, whose measured kernels count");
+    return orr_diags_error(exchange->diags, system->place,
+                           "a system does not name its accelerator: add --device NAME, whose "
+                           "measured kernels are used");
   g_string_append(exchange->text, "cluster:\n  name: calculon\n");
   write_device(exchange, system, inner);
   write_nodes(exchange, inner, outer, procs);

@@ -57,5 +57,5 @@ gboolean orr_exchange_flag(const OrrNode *map, const char *key);
 /* Notes the keys of @map that @known (ends with NULL) lacks, as one line that begins with @what. */
 void orr_exchange_note_unknown(OrrExchange *exchange, const OrrNode *map, const char *const *known,
                                const char *what);
-/* @name with what a name of YAML cannot hold replaced by '-'. Newly allocated. */
+/* @name with '-' in place of characters that a YAML name cannot contain. Newly allocated. */
 char *orr_exchange_name(const char *name);

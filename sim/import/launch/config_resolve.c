@@ -136,7 +136,7 @@ static char *call(Resolver *resolver, const Where *where, const char *name, cons
   return variable(resolver, (char **)pair);
 }
 
-/* What stands between "${" and "}", its own references expanded. NULL: unresolved. */
+/* The text between "${" and "}", its own references expanded. NULL: unresolved. */
 static char *evaluate(Resolver *resolver, const Where *where, const char *inner) {
   const char *colon = strchr(inner, ':');
   if (*inner == '.') return relative(resolver, where, inner);

@@ -36,7 +36,7 @@ static char *model_of(const char *recipe) {
                          rest);
 }
 
-/* A name of the library for what the line or the recipe calls the model. Newly allocated; NULL. */
+/* The library's name for the model that the line or the recipe names. Newly allocated; NULL. */
 static char *library_name(OrrLaunchDraft *draft, const char *name) {
   g_autofree char *lower = g_ascii_strdown(name, -1);
   g_autofree char *model = model_of(lower);
@@ -154,7 +154,7 @@ static void note_gpus(OrrLaunchDraft *draft, const char *name) {
   orr_launch_draft_set_gpus_per_node(draft, g_ascii_strtoll(text, NULL, 10), "the recipe's name");
 }
 
-/* What Megatron-Bridge's own base of all recipes sets. */
+/* The settings of Megatron-Bridge's own base of all recipes. */
 static void add_defaults(OrrLaunchDraft *draft, OrrPlace place) {
   static const char *const defaults[][2] = {
       {"mixed-precision", "bf16_mixed"},   {"ddp.use-distributed-optimizer", "true"},

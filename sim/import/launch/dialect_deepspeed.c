@@ -42,7 +42,7 @@ static void judge_auto(OrrLaunchDraft *draft) {
     if (setting->dialect != own || g_strcmp0(setting->value, "auto") != 0 || !setting->rule)
       continue;
     orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT,
-                           "auto: what the script's arguments say, else DeepSpeed's default");
+                           "auto: taken from the script's arguments, else DeepSpeed's default");
   }
 }
 
@@ -70,7 +70,7 @@ static void assume_batch(OrrLaunchDraft *draft, gint64 steps, gint64 split) {
   const gboolean is_assumed = orr_launch_draft_assume(
       draft, "workload.batch.micro", "1",
       "since neither train_batch_size nor train_micro_batch_size_per_gpu is in the config; --set "
-      "micro=N says another",
+      "micro=N sets another",
       "how large is the batch? The config has neither train_batch_size nor "
       "train_micro_batch_size_per_gpu: give the script's launch line, too, or add --set micro=N");
   if (is_assumed)

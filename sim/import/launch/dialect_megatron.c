@@ -39,7 +39,7 @@ static void ask_kind(OrrLaunchDraft *draft, const OrrLaunchWord *script) {
       g_strcmp0(kind, "gpt") == 0)
     return;
   orr_diags_error(draft->diags, script->place,
-                  "is what '%s' trains a GPT, a decoder of text? Its name does not say: add --set "
+                  "does '%s' train a GPT, a decoder of text? Its name does not show it: add --set "
                   "trains=gpt, or --model NAME",
                   script->text);
 }

@@ -231,7 +231,7 @@ static void put_defaults(OrrLaunchDraft *draft, OrrModel *mine, guint rows) {
 
 static void put_model(OrrLaunchDraft *draft, OrrModel *mine, const Match *match) {
   static const char same[] = "has the dimensions of the launch line",
-                    other[] = "has the shape of the launch line; what differs follows",
+                    other[] = "has the shape of the launch line; the differences follow",
                     counted[] = "the published count is the base's";
   static const char *const counts[] = {"model.parameters", "model.active-parameters"};
   const gboolean is_new = match->differences >> POSITION & 1; /* a table that the base lacks */

@@ -202,7 +202,7 @@ static void set_tokens(OrrLaunchDraft *draft, const char *path, const char *name
   set_part(draft, path, "most", most, data);
 }
 
-/* What else describes the data is not read. */
+/* Other descriptions of the data are not read. */
 static void judge_data(OrrLaunchDraft *draft) {
   static const char *const others[] = {"prefix_tokens", "prefix_buckets", "prefix_count", "turns",
                                        "source"};

@@ -119,7 +119,7 @@ static gboolean is_above_tokens(OrrLaunchDraft *draft, const char *path, const c
          orr_launch_draft_degree(draft, tokens) < g_ascii_strtoll(value, NULL, 10);
 }
 
-/* Who leaves GPUs to whom, where both have GPUs of their own. */
+/* Which of the two leaves GPUs to the other, where both have GPUs of their own. */
 static gboolean is_void(OrrLaunchDraft *draft, const char *path) {
   return orr_launch_draft_get(draft, "workload.pools.rollout-gpus") &&
          (g_str_equal(path, "workload.offload") || g_str_equal(path, "workload.sleep"));
@@ -323,8 +323,9 @@ static gint64 set_turns(OrrLaunchDraft *draft, const Launcher *launcher) {
   const gint64 most = number_at(draft, "workload.turns.number", 0);
   if (!on || !orr_launch_draft_is_on(draft, launcher->dialect, on->key)) return 1;
   if (most < 1) {
-    orr_launch_draft_judge(draft, on, ORR_LAUNCH_NOT_SIMULATED,
-                           "turns with tools, whose number the input lacks: set workload.turns");
+    orr_launch_draft_judge(
+        draft, on, ORR_LAUNCH_NOT_SIMULATED,
+        "turns with tools, and the input lacks their number: set workload.turns");
     return 1;
   }
   const gint64 mean = (most + 1) / 2;
@@ -517,8 +518,8 @@ static void set_algorithm(OrrLaunchDraft *draft, const Launcher *launcher) {
                        has_one ? old->written : "no KL term, so no reference model");
 }
 
-/* What Accelerate and DeepSpeed say of the trainer is said of the update, unless the launcher's own
- * keys do. */
+/* Accelerate's and DeepSpeed's settings of the trainer apply to the update, unless the launcher's
+ * own keys set it. */
 static void adopt_lines(OrrLaunchDraft *draft) {
   static const char *const keys[] = {"batch.",     "data-parallel.", "memory.",   "offload.",
                                      "optimizer.", "parallel.",      "precision", "recompute"};

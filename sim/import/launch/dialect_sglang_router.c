@@ -18,7 +18,7 @@ static void compare_servers(OrrLaunchDraft *draft) {
   if (asked > 1 && asked != there)
     orr_launch_draft_remark(draft,
                             "--worker-urls has %u servers, and the input starts %" G_GUINT64_FORMAT
-                            ": set workload.replicas, and cluster.gpus, to what there is",
+                            ": set workload.replicas, and cluster.gpus, to their real numbers",
                             asked, there);
 }
 

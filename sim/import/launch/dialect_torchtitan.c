@@ -230,7 +230,7 @@ static gboolean has_file(const OrrLaunchDraft *draft) {
 static void ask_config(OrrLaunchDraft *draft) {
   const char *path = text_of(draft, "job.config-file");
   if (path && !has_file(draft) && !orr_launch_form_source(draft, path))
-    orr_launch_draft_ask(draft, "what stands in %s? Give it as a file, too", path);
+    orr_launch_draft_ask(draft, "what does %s contain? Give it as a file, too", path);
 }
 
 static void finish(OrrLaunchDraft *draft) {

@@ -222,8 +222,8 @@ static void set_sharding(OrrLaunchDraft *draft) {
   }
 }
 
-/* What a switch for adapters means where no more is said: model/args of LLaVA's train.py, and TRL's
- * trl/trainer/model_config.py with PEFT's targets of a Llama. */
+/* The meaning of a switch for adapters without further settings: model/args of LLaVA's train.py,
+ * and TRL's trl/trainer/model_config.py with PEFT's targets of a Llama. */
 static const struct {
   const char *key, *rank, *targets, *why;
 } adapters[] = {
@@ -378,8 +378,8 @@ static void set_stack(OrrLaunchDraft *draft) {
     return;
   }
   orr_launch_draft_set(draft, "workload.stack", "none", NULL, "Megatron's layers");
-  orr_launch_draft_remark(draft, "Megatron trains here, whose release nothing says: kernels and "
-                                 "links alone are simulated, and the host's time is not.");
+  orr_launch_draft_remark(draft, "Megatron trains here, and its release is unknown: kernels and "
+                                 "links alone are simulated, not the host's time.");
 }
 
 static void begin(OrrLaunchDraft *draft) {
@@ -425,7 +425,7 @@ static void ask_file(OrrLaunchDraft *draft, const OrrLaunchWord *word) {
   const gboolean is_config =
       g_str_has_suffix(word->text, ".yaml") || g_str_has_suffix(word->text, ".yml");
   if (is_config && !orr_launch_form_source(draft, word->text))
-    orr_launch_draft_ask(draft, "what stands in %s? Give it as a file, too", word->text);
+    orr_launch_draft_ask(draft, "what does %s contain? Give it as a file, too", word->text);
 }
 
 /* A script that trains by preferences says so by its name (trl/scripts/dpo.py). open-instruct's

@@ -1,6 +1,6 @@
 /*
  * form_manifest.c - servers in manifests of Kubernetes, Compose files, tasks of SkyPilot and
- * dstack; form_manifest_charts.c has the values of charts. What no command takes of them becomes
+ * dstack; form_manifest_charts.c has the values of charts. Keys that no command takes become
  * settings of dialect_manifest.c, so that the account has every key.
  *
  * Any map with an `image` and a `command` or `args` is a container, wherever it stands: in a
@@ -59,7 +59,7 @@ static void note_variables(OrrFormManifest *manifest, const OrrLaunchDraft *draf
   for (guint i = 0; i < draft->parts->len; i++) note_variables(manifest, draft->parts->pdata[i]);
 }
 
-/* What no command took, as settings. */
+/* Keys that no command took, as settings. */
 static void account_for(OrrFormManifest *manifest, const OrrNode *node, const char *path,
                         guint *n) {
   enum { MOST_KEYS = 4000 };
@@ -561,7 +561,7 @@ static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {
   if (commands->len == 0 && trainers->len > 0) read_trainers(&manifest);
   if (commands->len + trainers->len > 0) return;
   if (strstr(source->text, "{{"))
-    orr_diags_error(draft->diags, place, "a template of Helm: give what 'helm template' prints");
+    orr_diags_error(draft->diags, place, "a template of Helm: give the output of 'helm template'");
   else if (orr_diags_n_errors(draft->diags) == n_errors)
     orr_diags_error(draft->diags, place,
                     "no container of this manifest starts vLLM, SGLang or TensorRT-LLM, or trains");

@@ -418,7 +418,8 @@ static gboolean read_recipe(OrrFormManifest *manifest, const OrrNode *tree) {
   if (trees) g_ptr_array_unref(trees);
   if (source) source->is_used = TRUE;
   if (!source && manifest->draft->options->strict)
-    orr_launch_draft_ask(manifest->draft, "what stands in %s? Give it as a file, too", file->text);
+    orr_launch_draft_ask(manifest->draft, "what does %s contain? Give it as a file, too",
+                         file->text);
   if (!source)
     orr_launch_draft_remark(manifest->draft,
                             "assumed: the engine's defaults, since %s was not given", file->text);

@@ -15,7 +15,7 @@
  * Nothing is executed: keywords of calls are followed. A setting has the key that its TOML had:
  * `training.seq-len`. The model is the beginning of the function's name and the flavour of
  * model_registry. Of several functions --choose takes one; the first that does not debug is
- * assumed. What a function does otherwise (if, for) is named as not seen.
+ * assumed. Other statements of a function (if, for) are named as not seen.
  *
  * Source: torchtitan/models/llama3/config_registry.py and its siblings of pytorch/torchtitan, 2026.
  */

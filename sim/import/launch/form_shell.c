@@ -169,7 +169,7 @@ static void ask_loops(OrrLaunchDraft *draft, const GPtrArray *commands, gboolean
     else
       orr_diags_error(orr_launch_draft_diags(draft), command->loop_place,
                       "how often does '%s' start the command of line %d? Write its words out, or "
-                      "add --set NAME=VALUE for what they hold",
+                      "add --set NAME=VALUE for the variables in them",
                       command->loop, line);
   }
 }

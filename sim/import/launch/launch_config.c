@@ -357,7 +357,7 @@ void orr_launch_config_assume_zero(OrrLaunchDraft *draft, const char *file) {
   const gboolean is_named = g_regex_match(pattern, lower, 0, &match);
   g_autofree char *stage = is_named ? g_match_info_fetch(match, 1) : g_strdup("2");
   g_autofree char *kind = g_strconcat("zero-", stage, NULL);
-  g_autofree char *question = g_strdup_printf("what stands in %s? Give it as a file, too", file);
+  g_autofree char *question = g_strdup_printf("what does %s contain? Give it as a file, too", file);
   g_autofree char *why =
       g_strdup_printf(is_named ? "by the name of %s, which was not given"
                                : "since %s was not given, and its name has no stage",

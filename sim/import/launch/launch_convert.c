@@ -95,8 +95,8 @@ static gboolean has_word(const OrrLaunchCase *cases, const char *word) {
   return FALSE;
 }
 
-/* A word that the map does not have may change the answer. What is not set, or not switched on, is
- * the program's default. */
+/* A word that the map does not have may change the answer. A value that is not set, or not switched
+ * on, is the program's default. */
 static void judge_stranger(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                            const OrrLaunchRule *rule, const char *value) {
   if (!setting->value) return; /* an error already, or a switch that is on */

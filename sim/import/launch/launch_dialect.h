@@ -49,7 +49,7 @@ typedef enum {
 typedef void (*OrrLaunchConvert)(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                                  const OrrLaunchRule *rule);
 
-/* What a word of theirs comes to. */
+/* The meaning of a word of theirs. */
 typedef struct {
   const char *word;         /* a pattern; "on", "off", "null", "absent" */
   const char *ours;         /* "": nothing is set */

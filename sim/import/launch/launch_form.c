@@ -77,14 +77,14 @@ static const OrrLaunchForm *form_of(const OrrLaunchSource *source, int *ret_sure
   return found;
 }
 
-/* What a text that no form recognises looks like, by words that it holds. The first match counts.
+/* A guess at the kind of a text that no form recognises, from words in it. The first match counts.
  */
 static const struct {
   const char *pattern; /* in multiline mode */
   const char *what;
 } looks[] = {
     {"\\{\\{-? *\\.?(Values|Release|include)",
-     "a template of Helm: give what 'helm template' prints"},
+     "a template of Helm: give the output of 'helm template'"},
     {"^model_list:", "a config of LiteLLM's proxy, which starts no engine"},
     {"^schema: ", "a document of Orrery: 'orrery run' and 'orrery check' read it"},
     {"^[ \\t]*(tensor_parallel_size|tensor-parallel-size|max_num_seqs|max-num-seqs|kv_cache_config|"
@@ -114,8 +114,7 @@ char *orr_launch_form_looks(const char *text) {
 static void refuse(OrrLaunchDraft *draft, const OrrLaunchSource *source) {
   g_autofree char *what = orr_launch_form_looks(source->text);
   const OrrPlace place = {.file = g_intern_string(source->name)};
-  orr_diags_error(draft->diags, place, "neither a launch line nor a config that is known: %s",
-                  what);
+  orr_diags_error(draft->diags, place, "neither a launch line nor a known config: %s", what);
 }
 
 static void read_source(OrrLaunchDraft *draft, OrrLaunchSource *source) {

@@ -13,7 +13,7 @@ typedef struct {
   char *comment; /* one line, without '#'; NULL: none */
 } OrrLaunchLine;
 
-/* What a server does in a deployment of several. */
+/* The role of a server in a deployment of several. */
 typedef enum {
   ORR_LAUNCH_WHOLE,    /* the draft of a whole input */
   ORR_LAUNCH_SERVES,   /* the same as the whole's server */
@@ -146,7 +146,7 @@ void orr_launch_config_put_global(OrrLaunchDraft *draft, gint64 micro, gint64 ac
  *   ${oc.env:VAR,default}  ${env:VAR,default}  ${VAR:default}    of the variables of --set
  *   ${oc.select:a.b,default}  ${oc.decode:x}  ${path.choose:a,b} (the first)
  *
- * The environment of this process is never read. What stays unresolved keeps its text.
+ * The environment of this process is never read. A reference that stays unresolved keeps its text.
  */
 
 /* Changes the scalars of @root, which the caller owns alone. Work and lengths are bounded. */
@@ -189,7 +189,7 @@ gboolean orr_launch_strangers_is_likely(const char *text);
 char *orr_launch_strangers_command(const OrrLaunchCommand *command, gboolean is_trainer);
 /* Errors for servers among @commands (of OrrLaunchCommand *) that are not read, where @read, those
  * that are, have none: a benchmark without its server would be answered for an assumed one. Remarks
- * for those beside a server that is read, and for benchmarks that are not. TRUE: there are errors.
+ * for servers next to one that is read, and for benchmarks that are not. TRUE: there are errors.
  */
 gboolean orr_launch_strangers_refuse(OrrLaunchDraft *draft, const GPtrArray *commands,
                                      const GPtrArray *read);

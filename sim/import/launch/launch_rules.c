@@ -218,7 +218,7 @@ static void judge(OrrLaunchDraft *draft, guint i, gboolean is_overridden) {
     convert(draft, setting);
   else if (rule->verdict == ORR_LAUNCH_NOT_SIMULATED && is_neutral(setting, rule))
     orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT,
-                           "the default, or what is simulated anyway");
+                           "the default, or simulated anyway");
 }
 
 /* Whether setting @i is the first of its dialect. */

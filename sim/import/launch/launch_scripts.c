@@ -35,11 +35,11 @@ static const struct {
     {"glue squad race multichoice classification classify ner qa",
      "a classifier on an encoder, not the next token"},
     {"mamba* hybrid* rwkv* ssm jamba* bamba* nemotronh zamba*",
-     "layers with a state, whose pattern the launch line does not map", TRUE},
+     "layers with a state, and their pattern cannot be read from the launch line", TRUE},
     {"rl grpo* ppo* rloo* reinforce* dapo gspo rlhf* online", LOOP},
     {"kto*", EXAMPLES},
     {"dpo* orpo* simpo* cpo ipo", PAIRS},
-    {"reward* rm prm", "a reward model, whose output layer is one number"},
+    {"reward* rm prm", "a reward model with one number as output"},
     {"gkd distill distillation kd", "a student with a teacher"},
 };
 

@@ -14,7 +14,7 @@ static const OrrLaunchRule *rule_named(const OrrLaunchSetting *setting) {
 
 /* --- Several servers --- */
 
-/* What servers that are replicas of each other may differ in. */
+/* Settings in which servers that are replicas of each other may differ. */
 static gboolean is_place(const char *key) {
   static const char *const keys[] = {"port",
                                      "host",
@@ -104,7 +104,7 @@ static OrrLaunchDraft *draft_of(OrrLaunchDraft *draft, const OrrServerCommand *f
   return own;
 }
 
-/* What a server is among the others. */
+/* The role of a server among the others. */
 typedef struct {
   const OrrServerCommand *found;
   char *essence, *text; /* what matters; all words */

@@ -63,7 +63,7 @@ void orr_launch_serving_fraction(OrrLaunchDraft *draft, OrrLaunchSetting *settin
 
 /* --- Words --- */
 
-/* What a word of an engine is in a scenario. @to NULL: not simulated; "": nothing to set. */
+/* A scenario's word for a word of an engine. @to NULL: not simulated; "": nothing to set. */
 typedef struct {
   const char *from, *to;
 } Word;

@@ -96,7 +96,7 @@ char *orr_launch_strangers_command(const OrrLaunchCommand *command, gboolean is_
   return NULL;
 }
 
-/* --- Servers and benchmarks beside commands that are read --- */
+/* --- Servers and benchmarks next to commands that are read --- */
 
 /* The part of a command that says which program runs: "lmdeploy", "serve". */
 typedef struct {

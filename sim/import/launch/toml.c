@@ -211,7 +211,7 @@ static OrrNode *read_plain(OrrToml *toml) {
   g_autofree char *value = plain_value(word);
   if (value) return orr_node_new_scalar(place, value);
   toml->at = begin;
-  orr_toml_fail(toml, "'%.40s' is not a value: a text stands in quotes", word);
+  orr_toml_fail(toml, "'%.40s' is not a value: write texts in quotes", word);
   return NULL;
 }
 

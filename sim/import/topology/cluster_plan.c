@@ -99,8 +99,8 @@ static gboolean check_answers(const Planner *planner, GError **error) {
                                          "fabric",
                                          answers->nics, planner->graph->n_ports));
   if (answers->oversubscription > 0 && has_cables)
-    return misuse(error, g_strdup("--oversubscription is for fabrics whose cables are not shown: "
-                                  "these are counted"));
+    return misuse(error, g_strdup("--oversubscription is for fabrics whose cables the dumps do not "
+                                  "show: here they are counted"));
   return TRUE;
 }
 
@@ -325,7 +325,7 @@ static void add_head(GString *text, const Planner *planner, const char *names) {
   g_autofree char *head = g_strdup_printf("Made by orrery import topology from %s.", names);
   const GPtrArray *questions = planner->plan->questions, *notes = planner->dump->notes;
   add_comment(text, "", head);
-  if (questions->len) g_string_append(text, "#\n# What the dumps leave open:\n");
+  if (questions->len) g_string_append(text, "#\n# Not shown by the dumps:\n");
   for (guint i = 0; i < questions->len; i++) add_comment(text, "  - ", questions->pdata[i]);
   if (notes->len) g_string_append(text, "#\n# What was left out:\n");
   for (guint i = 0; i < notes->len; i++) add_comment(text, "  - ", notes->pdata[i]);
@@ -445,7 +445,7 @@ static gboolean verify(const Planner *planner, GError **error) {
     orr_cluster_check(&cluster, root->place, diags);
   orr_field_clear(&orr_cluster_table, &cluster);
   if (orr_diags_check(diags, error)) return TRUE;
-  g_prefix_error(error, "what the dumps describe cannot be simulated: ");
+  g_prefix_error(error, "the machine that the dumps describe cannot be simulated: ");
   return FALSE;
 }
 

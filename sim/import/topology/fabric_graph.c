@@ -464,8 +464,8 @@ OrrFabricGraph *orr_fabric_graph_new(const OrrDump *dump, const OrrDumpFabric *f
   }
   if (nodes->len == 0) {
     g_set_error(error, ORR_FAULT, ORR_FAULT_DOCUMENT,
-                "no node is left of this fabric: switches alone are shown; give what shows the "
-                "leaves' ports to nodes, too");
+                "no node of this fabric is left: the dump shows switches alone; add one that shows "
+                "the leaves' ports to nodes");
     return NULL;
   }
   fill_rates(graph, bytes_per_s);

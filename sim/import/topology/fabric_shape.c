@@ -395,7 +395,7 @@ static gboolean write_cables(OrrFabricShape *shape, const OrrFabricGraph *graph,
   if (graph->n_parts > 1)
     return orr_fault_set(
         error, ORR_FAULT_DOCUMENT,
-        "the fabric is %u rails that no cable joins, but they are not alike: neither a "
+        "the fabric is %u rails without a cable between them, but the rails differ: neither a "
         "fabric of rails nor one of cables by name describes it (--choose SWITCH takes one)",
         graph->n_parts);
   GString *text = g_string_new("  kind: custom\n");

@@ -210,8 +210,8 @@ static void take_device(const Planner *planner, const GPtrArray *found, const Or
     return;
   }
   planner->plan->device_said = g_strdup_printf("QUESTION: could be %s", list);
-  ask(planner, g_strdup_printf("Which GPU? What the dump shows fits %s; assumed %s. --device NAME",
-                               list, gpu->device));
+  ask(planner,
+      g_strdup_printf("Which GPU? The dump fits %s; assumed %s. --device NAME", list, gpu->device));
 }
 
 static gboolean plan_device(const Planner *planner, const OrrDumpNode *const all[N_FORMATS],
@@ -372,8 +372,8 @@ static gboolean plan_domain(const Planner *planner, const OrrDumpNode *const all
   plan->domain_said = domain_text(plan, node);
   if (plan->domain < plan->gpus && any_joined(node))
     orr_dump_note(planner->dump,
-                  "NVLink does not join every pair of GPUs: domains of %ld are written, and what "
-                  "joins two of them over NVLink is not simulated",
+                  "NVLink does not join every pair of GPUs: domains of %ld are written, and "
+                  "NVLinks between two domains are not simulated",
                   plan->domain);
   return TRUE;
 }
@@ -534,7 +534,7 @@ gboolean orr_node_plan_init(OrrNodePlan *plan, OrrDump *dump, const OrrTopologyA
   if (answers->domain) take_domain(&planner, all);
   if (plan->nic_bytes_per_s <= 0) { /* a fabric may still show it */
     plan->nic_bytes_per_s = slot_rate(&planner);
-    plan->rate_said = g_strdup("QUESTION: assumed, what its PCIe slot carries");
+    plan->rate_said = g_strdup("QUESTION: assumed, the rate of its PCIe slot");
     plan->is_rate_assumed = TRUE;
   }
   return TRUE;

@@ -81,7 +81,7 @@ static void add_phases(const OrrPostTrainingWork *work, const Counted *counted,
 
 /* --- Over time --- */
 
-/* What engines drew after the last step's end belongs to the last interval. */
+/* Energy that engines drew after the last step's end belongs to the last interval. */
 static void add_powers(const OrrPostTrainingWork *work, OrrOutcome *outcome) {
   const OrrPowerTime *power = work->history->power;
   const double end_s = work->history->end_s, width_s = power->width_s;

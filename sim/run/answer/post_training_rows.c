@@ -95,7 +95,7 @@ static void fill_rollouts(const OrrPostTrainingWork *work, OrrPostTrainingResult
   r->weight_blocked_s = work->blocked_s;
 }
 
-/* --- Who waits for whom --- */
+/* --- Waits of rollouts and updates --- */
 
 static void add_pool_row(OrrOutcome *outcome, const char *pool, const char *state, double seconds,
                          double gpus) {

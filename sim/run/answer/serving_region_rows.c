@@ -88,7 +88,7 @@ OrrPrices orr_serving_region_rows_prices(const OrrServingWork *work, const OrrPr
   return own;
 }
 
-/* What is given for a region, and changes nothing. */
+/* Settings of a region that change nothing. */
 static void warn(const OrrServing *params, const OrrPrices *prices, OrrOutcome *outcome) {
   gboolean has_kwh = FALSE, has_carbon = FALSE;
   const gboolean given = orr_prices_given(prices);

@@ -96,7 +96,7 @@ static void warn_engine(const OrrServingWork *work, OrrOutcome *outcome) {
                              "come from engines on one pool"));
 }
 
-/* What the load lacks, or has and nobody reads. */
+/* Values that the load lacks, or has and nobody reads. */
 static void warn_load(const OrrServingWork *work, OrrOutcome *outcome) {
   const OrrServingResult *result = &outcome->result.serving;
   if (work->left_out)
@@ -110,9 +110,8 @@ static void warn_load(const OrrServingWork *work, OrrOutcome *outcome) {
     g_ptr_array_add(
         outcome->warnings,
         g_strdup_printf(
-            "requests wait %.3g s at their clients, on average, until fewer than "
-            "max-concurrency (%ld) are in flight: rates, offered_rps too, are what this limit lets "
-            "through, not the load's",
+            "requests wait %.3g s at their clients, on average, until fewer than max-concurrency "
+            "(%ld) are in flight: rates, offered_rps too, are set by this limit, not by the load",
             result->client_wait_mean_s, work->params.max_concurrency));
 }
 

@@ -62,8 +62,8 @@ static void add_span(GString *out, const OrrSpanRow *span, guint thread) {
 
 /* --- Arrows: a pipeline's send and receive are two spans of one transfer --- */
 
-/* What both spans of a transfer know: its name, micro-batch, times, the replica and the receiving
- * stage. */
+/* The facts that both spans of a transfer carry: its name, micro-batch, times, the replica and the
+ * receiving stage. */
 typedef struct {
   const char *name;
   gint64 micro_batch, replica, stage;

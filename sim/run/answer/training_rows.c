@@ -285,7 +285,7 @@ static void fill_result(const OrrTrainingWork *work, const OrrReplayed *replayed
   fill_money(r, work, replayed, r->machine.all_w);
 }
 
-/* What the rows of single operations do not show. */
+/* Figures that the rows of single operations do not show. */
 static void add_left_out(const OrrReplayed *replayed, OrrOutcome *outcome) {
   const guint times = orr_ledger_repetition(replayed->ledger).times, n = outcome->steps->len;
   if (times == 0 || outcome->spans->len == 0) return;

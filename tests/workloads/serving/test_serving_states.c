@@ -216,10 +216,10 @@ static void test_states_handed_over(void) {
 
 static void test_states_alone_refused(void) {
   serving_refused(RWKV "workload.engine.prefix-caching=block-hash",
-                  "test.yaml:7:3: error: engine.prefix-caching of model rwkv-7-1.5b, whose layers "
+                  "test.yaml:7:3: error: engine.prefix-caching of model rwkv-7-1.5b: its layers "
                   "keep states alone");
   serving_refused(RWKV "workload.engine.prefix-caching=radix;workload.engine.scheduler=sglang",
-                  "no layer has a key-value cache, of whose blocks prompts could share some");
+                  "so there are no key-value blocks for prompts to share");
   serving_refused(RWKV "workload.parallel.tp=3", "test.yaml:7:3: error: ");
   serving_refused("model={base: llama-3.1-8b, layout: [dense], parameters: 0}",
                   "has no layer with a key-value cache or a state");

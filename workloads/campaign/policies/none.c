@@ -4,7 +4,7 @@
  *   policy: none
  *
  * Its mean end is the job's mean time to failure, 1 / sum of rates where all lives are exponential.
- * What was trained since the last checkpoint that outlives the job is lost.
+ * Steps trained since the last checkpoint that outlives the job are lost.
  */
 #include "workloads/campaign/policy.h"
 

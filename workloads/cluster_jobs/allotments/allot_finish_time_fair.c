@@ -40,7 +40,7 @@ static gboolean is_enough(OrrGangAllot *allot, const double *fair, double rho, d
   return scale_by_need(allot, fair, rho, scale) && orr_gang_allot_max_min(allot, scale) >= 1;
 }
 
-/* What rho cannot be below: a job on its fastest kind all the time. */
+/* A lower bound of rho: a job on its fastest kind all the time. */
 static double least_rho(const OrrGangAllot *allot, const double *fair) {
   double least = 0;
   for (guint i = 0; i < allot->n; i++) {

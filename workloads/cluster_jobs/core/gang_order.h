@@ -56,7 +56,7 @@ void orr_gang_accounts_rank(OrrGangAccounts *accounts, gint64 now_us);
 /* Slurm's factor of fair tree: 1 for the first rank, falling to 1/n. */
 double orr_gang_accounts_factor(const OrrGangAccounts *accounts, const OrrGangJob *job);
 
-/* What a key goes by. */
+/* The inputs of a key. */
 typedef struct {
   const void *params;              /* of the order */
   const OrrGangAccounts *accounts; /* ranked as of now; of an order with a half-life */

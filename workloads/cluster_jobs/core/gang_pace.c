@@ -21,7 +21,7 @@ static void add_load(OrrGangSpeed *speed, const OrrGangJob *job, guint leaf, voi
   speed->crossing[leaf]++;
 }
 
-/* What the others of a leaf leave, at least an equal part. */
+/* The bandwidth that the others of a leaf leave, at least an equal part. */
 static void take_free(OrrGangSpeed *speed, const OrrGangJob *job, guint leaf, void *user) {
   double *free = user;
   const double others = speed->loads[leaf] - job->pace->uplink;

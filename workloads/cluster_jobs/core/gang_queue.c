@@ -26,8 +26,7 @@ const OrrFieldTable orr_gang_queue_table = ORR_FIELDS(
           "GPUs that are the queue's; -1: the cluster's, or of a queue with others below it, "
           "theirs."),
     LIMIT(OrrGangQueueParams, "borrow", borrow,
-          "Most GPUs that it may use beyond its quota, out of what others leave idle; -1: no "
-          "limit."),
+          "Most idle GPUs of other queues that it may use beyond its quota; -1: no limit."),
     LIMIT(OrrGangQueueParams, "lend", lend,
           "Most GPUs of its quota that others may use; -1: all of it."),
     ORR_FIELD_SECTIONS(OrrGangQueueParams, "by-kind", by_kind, &quota_table, "[]",
@@ -190,7 +189,7 @@ gboolean orr_gang_queues_admit(const OrrGangQueues *queues, guint i, guint kind,
          orr_gang_queues_available(queues, i, kind + 1, borrows) >= gpus;
 }
 
-/* What a queue keeps for itself is used first, and returned last. */
+/* GPUs that a queue keeps for itself are used first, and returned last. */
 static void use(OrrGangQueues *queues, guint i, guint slot, gint64 gpus) {
   OrrGangSlot *own = &queues->all[i].slots[slot];
   const gint64 before = MAX(0, own->used - own->kept);

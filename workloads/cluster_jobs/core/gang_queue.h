@@ -24,7 +24,7 @@
  *
  *   share = min(asked, quota + weight x level)      with one level at which all is given away
  *
- * Quotas are in GPUs of all kinds together, and of single kinds beside that: slot 0 holds the
+ * Quotas are in GPUs of all kinds together, and also in GPUs of single kinds: slot 0 holds the
  * former, slot k + 1 the GPUs of kind k.
  */
 #pragma once
@@ -36,7 +36,7 @@
 enum { ORR_GANG_SLOTS = ORR_GANG_KINDS + 1 };
 #define ORR_GANG_UNLIMITED (G_MAXINT64 / 8)
 
-/* What a queue that has less than its quota may take from other queues. */
+/* GPUs that a queue below its quota may take from other queues. */
 typedef enum {
   ORR_RECLAIM_POLICY, /* as the policy says */
   ORR_RECLAIM_NEVER,

@@ -22,7 +22,7 @@ extern const char *const orr_blocked_words[]; /* "wait", "skip", NULL */
 typedef enum { ORR_CHARGE_PREEMPTED, ORR_CHARGE_EVENTS } OrrCharge;
 extern const char *const orr_charge_words[]; /* "preempted", "events", NULL */
 
-/* What becomes of a preempted gang. */
+/* The fate of a preempted gang. */
 typedef enum {
   ORR_PREEMPT_REQUEUE, /* it waits, and goes on from its last checkpoint */
   ORR_PREEMPT_CANCEL,  /* it ends, and what it did is lost */
@@ -35,7 +35,7 @@ extern const char *const orr_preempt_mode_words[];
 typedef enum { ORR_TAKE_NEVER, ORR_TAKE_LOWER_PRIORITY } OrrTake;
 extern const char *const orr_take_words[];
 
-/* What makes a better victim; the first criterion that differs decides. */
+/* The order of victims; the first criterion that differs decides. */
 typedef enum {
   ORR_VICTIM_BORROWING, /* its queue uses more than its quota */
   ORR_VICTIM_LOWEST_PRIORITY,
@@ -61,7 +61,7 @@ typedef struct {
   guint depth;                                 /* most jobs that are planned; 0: all */
 } OrrGangWindow;
 
-/* Who gets GPUs beyond its fewest (gang_elastic.c). */
+/* Which jobs get GPUs beyond their minimum (gang_elastic.c). */
 typedef enum { ORR_ELASTIC_NONE, ORR_ELASTIC_EQUAL, ORR_ELASTIC_FASTEST } OrrElastic;
 extern const char *const orr_elastic_words[]; /* "none", "equal", "fastest", NULL */
 

@@ -89,7 +89,7 @@ OrrGangSpeed *orr_gang_speed_new(const OrrGangSpeedKind *kind, const void *param
                                  const OrrWorld *world, const OrrGangMap *map);
 void orr_gang_speed_free(OrrGangSpeed *speed);
 
-/* What is known of the place of @job, which runs. Owned by @speed. */
+/* The known facts about the place of @job, which runs. Owned by @speed. */
 const OrrGangPace *orr_gang_speed_pace(OrrGangSpeed *speed, const OrrGangJob *job);
 /* Seconds per second of work where a fraction @free of the links between switches is left. */
 double orr_gang_speed_slow(const OrrGangPace *pace, double free);

@@ -32,7 +32,7 @@ static gboolean is_ordered(const OrrGangRules *rules) {
          rules->depth > 0;
 }
 
-/* What becomes of the preempted besides a restart. */
+/* Fates of preempted jobs besides a restart. */
 static gboolean is_stopped(const OrrGangRules *rules) {
   return rules->checkpoint_us > 0 || rules->min_run_us > 0 || rules->mode != ORR_PREEMPT_REQUEUE ||
          rules->charge != ORR_CHARGE_PREEMPTED;

@@ -16,7 +16,7 @@
 
 #include "workloads/cluster_jobs/preempt/gang_preempt.h"
 
-/* What a policy, and the cluster that it is for, may have. */
+/* Features of a policy, and of its cluster. */
 typedef enum {
   ORR_WITH_ANY = 1 << 0, /* all have it */
   ORR_WITH_SKIP = 1 << 1,
@@ -48,7 +48,7 @@ typedef enum {
   ORR_WITH_FILLS = ORR_WITH_EASY | ORR_WITH_CONSERVATIVE | ORR_WITH_WINDOW
 } OrrGangFeature;
 
-/* What does not go with a feature, and why. */
+/* An incompatibility with a feature, and the reason. */
 typedef struct {
   guint with;
   const char *why; /* after the key; NULL: the end of a list */

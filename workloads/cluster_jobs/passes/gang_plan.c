@@ -24,7 +24,7 @@ typedef struct {
   Free *free;
 } Step;
 
-/* What was found for a size: nothing of at least @length_us starts before @at_us. */
+/* The result for a size: nothing of at least @length_us starts before @at_us. */
 typedef struct {
   gint64 gpus, length_us, at_us;
 } Bound;
@@ -246,7 +246,7 @@ void orr_gang_plan_change(OrrGangPlan *plan, const GArray *shares, gint64 from_u
 
 /* --- Where a gang fits --- */
 
-/* What a gang needs of nodes: @whole of them with all their GPUs, and one more with @rest. */
+/* A gang's needs of nodes: @whole of them with all their GPUs, and one more with @rest. */
 typedef struct {
   gint64 gpus, whole, rest;
   gboolean by_sets; /* there are sets for it */

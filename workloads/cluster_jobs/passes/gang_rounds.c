@@ -26,7 +26,7 @@
 #include "workloads/cluster_jobs/allotments/gang_allot.h"
 #include "workloads/cluster_jobs/passes/gang_pass.h"
 
-/* What the rounds know of a live job. */
+/* The rounds' state of a live job. */
 typedef struct {
   OrrGangJob *job;
   guint on, was_on; /* its kind in this round and the last; G_MAXUINT: none */

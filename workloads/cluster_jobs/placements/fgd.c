@@ -40,7 +40,8 @@ static gboolean place(const OrrGangBins *bins, const OrrGangJob *job, const void
 }
 
 const OrrGangPlacement orr_gang_fgd = {
-    .entry = {"fgd", "The node where the job adds least to what usual jobs could not use.", NULL},
+    .entry = {"fgd", "The node where the job adds least to the GPUs that usual jobs could not use.",
+              NULL},
     .by_room = TRUE,
     .whole_first = TRUE,
     .place = place,

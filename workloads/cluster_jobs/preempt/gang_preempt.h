@@ -18,7 +18,7 @@ void orr_gang_preempt(OrrGangSim *sim, OrrGangJob *job);        /* stops it, as 
 void orr_gang_preempt_resize(OrrGangSim *sim, OrrGangJob *job, gint64 gpus);
 /* GPU time that @job would lose now. */
 double orr_gang_preempt_loss(const OrrGangSim *sim, const OrrGangJob *job);
-/* What a trace states of a job, or else the policy. */
+/* The trace's value for a job, or else the policy's. */
 gint64 orr_gang_preempt_stated(gint64 of_job_us, gint64 of_policy_us);
 
 /* gang_victims.c: finds running jobs whose GPUs @job may take, preempts them and starts it. FALSE:

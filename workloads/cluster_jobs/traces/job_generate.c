@@ -26,7 +26,7 @@ const OrrFieldTable orr_job_generate_table = ORR_FIELDS(
                       "GPU time that jobs ask for, over the cluster's while they are submitted.",
                       .min = 1e-6, .max = 1e6),
     ORR_UNSIGNED_REAL(OrrJobGenerate, "gap", gap_s, ORR_UNIT_SECONDS, "0 s",
-                      "The mean time between submissions; 0 s: what the load asks for.", .min = 0,
+                      "The mean time between submissions; 0 s: it follows from the load.", .min = 0,
                       .max = 1e8),
     ORR_FIELD_WORD(OrrJobGenerate, "arrivals", arrivals, arrival_words, "poisson",
                    "Submissions: at random, evenly, or all at second 0."),

@@ -141,7 +141,7 @@ static gboolean never_started(const Line *line, double elapsed_s) {
                             (line->at[TRES] >= 0 && !*cell(line, TRES)));
 }
 
-/* What the file leaves open. */
+/* Values that the file leaves open. */
 static void note(OrrJobTrace *trace, const Line *line, double elapsed_s) {
   if (elapsed_s == 0 && line->at[START] < 0 && line->at[STATE] < 0 && line->at[TRES] < 0)
     orr_job_trace_assume(

@@ -86,7 +86,7 @@ typedef struct {
 extern const OrrFieldTable orr_job_generate_table;
 
 void orr_job_generate_check(const OrrJobGenerate *generate, OrrPlace place, OrrDiags *diags);
-/* What jobs are drawn for. */
+/* The machine and load that jobs are drawn for. */
 typedef struct {
   gint64 n_gpus;                    /* of the cluster */
   guint64 seed;                     /* the same gives the same jobs */

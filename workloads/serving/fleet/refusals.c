@@ -19,8 +19,8 @@ static void check_states(const OrrServing *params, const OrrModel *model, OrrPla
   const gboolean keeps = engine->prefix_caching != ORR_PREFIX_NONE;
   if (keeps && orr_model_kv_bytes_per_token(model, 1) <= 0)
     orr_diags_error(diags, place,
-                    "engine.prefix-caching of model %s, whose layers keep states alone: no layer "
-                    "has a key-value cache, of whose blocks prompts could share some: use none",
+                    "engine.prefix-caching of model %s: its layers keep states alone, so there are "
+                    "no key-value blocks for prompts to share: use none",
                     model->name);
   if (keeps && scheduler && scheduler->without_chunks)
     orr_diags_error(diags, place,
@@ -56,7 +56,7 @@ static void check_cross(const OrrServing *params, const OrrModel *model, OrrPlac
                     model->name);
   if (params->engine.prefix_caching != ORR_PREFIX_NONE)
     orr_diags_error(diags, place,
-                    "engine.prefix-caching: what model %s caches of a prompt depends on the "
+                    "engine.prefix-caching: the cache of model %s for a prompt depends on the "
                     "request's input: use none",
                     model->name);
 }
@@ -70,8 +70,8 @@ static void check_images(const OrrServing *params, OrrPlace place, OrrDiags *dia
                       params->distinct_images);
   if (params->encoders.replicas == 0 && params->distinct_images > 0)
     orr_diags_error(diags, place,
-                    "distinct-images (%ld) without encoders: engines encode what they see; give "
-                    "encoders.replicas",
+                    "distinct-images (%ld) without encoders: engines encode every image that they "
+                    "see; give encoders.replicas",
                     params->distinct_images);
 }
 
@@ -108,7 +108,7 @@ static void check_prefix(const OrrServing *params, OrrPlace place, OrrDiags *dia
   const OrrArrival *load = (const OrrArrival *)params->load.entry;
   if (params->shared_prefix > 0 && load && load->shares)
     orr_diags_error(diags, orr_node_place_in(place, "shared-prefix"),
-                    "shared-prefix (%ld) with load %s: %s says what prompts share",
+                    "shared-prefix (%ld) with load %s: %s defines what prompts share",
                     params->shared_prefix, load->entry.name, load->shares);
 }
 
@@ -212,8 +212,8 @@ void orr_refusals_check_tiers(const OrrServing *params, OrrPlace place, OrrDiags
                     "engine.cache-tiers.prefetch has nothing to read from: give ssd or remote");
   if (tiers->ssd_writes == ORR_WRITE_BACK && (tiers->ssd_bytes <= 0 || tiers->host_bytes <= 0))
     orr_diags_error(diags, place,
-                    "engine.cache-tiers.ssd-writes: back writes what host memory drops to the SSD: "
-                    "give host and ssd");
+                    "engine.cache-tiers.ssd-writes: back writes blocks that host memory drops to "
+                    "the SSD: give host and ssd");
   if (tiers->ssd_bytes > 0 && tiers->ssd_bytes_per_s <= 0)
     orr_diags_error(diags, place, "engine.cache-tiers: ssd needs an ssd-bandwidth above 0");
   warn_idle_tiers(tiers, place, diags);

@@ -269,8 +269,8 @@ static void check_admission(const OrrServing *params, OrrPlace place, OrrDiags *
                     params->admission.queue);
   if (params->admission.in_flight > 0 && params->disaggregation.prefill > 0)
     orr_diags_warning(diags, place,
-                      "admission.in-flight (%ld) limits the replicas that prefill: those that "
-                      "decode take what these hand over",
+                      "admission.in-flight (%ld) limits the replicas that prefill: decoding "
+                      "replicas take every request that is handed over",
                       params->admission.in_flight);
 }
 

@@ -16,12 +16,12 @@ typedef struct {
   double staleness_s;
 } Params;
 
-static const OrrFieldTable table = ORR_FIELDS(
-    "router-least-loaded", "The lowest load.", Params,
-    ORR_FIELD_WORD(Params, "by", by, orr_router_load_words, "requests",
-                   "What counts as load: requests at the replica, requests that wait there, or "
-                   "blocks of the cache held."),
-    ORR_ROUTER_STALENESS(Params, staleness_s));
+static const OrrFieldTable table =
+    ORR_FIELDS("router-least-loaded", "The lowest load.", Params,
+               ORR_FIELD_WORD(Params, "by", by, orr_router_load_words, "requests",
+                              "The measure of load: requests at the replica, requests that wait "
+                              "there, or blocks of the cache held."),
+               ORR_ROUTER_STALENESS(Params, staleness_s));
 
 static gpointer open_router(const void *data, const OrrRouterView *view) {
   const Params *params = data;

@@ -21,11 +21,10 @@ typedef struct {
 
 static const OrrFieldTable table = ORR_FIELDS(
     "router-session-affinity", "What stays together.", Params,
-    ORR_FIELD_WORD(
-        Params, "by", by, by_words, "session",
-        "What stays together: conversations, classes, or prompts with the same beginning (a "
-        "shared prefix, or the first block of a trace's prompt). A request without one goes to the "
-        "replica with the fewest requests."));
+    ORR_FIELD_WORD(Params, "by", by, by_words, "session",
+                   "Requests that stay together: conversations, classes, or prompts with the same "
+                   "beginning (a shared prefix, or the first block of a trace's prompt). A request "
+                   "without one goes to the replica with the fewest requests."));
 
 typedef struct {
   By by;

@@ -28,7 +28,7 @@ static void plan(OrrCore *core, const void *data, gpointer state) {
 }
 
 const OrrScheduler orr_scheduler_sarathi = {
-    .entry = {"sarathi",
-              "Sarathi-Serve: decodes first, prompts fill what is left of a small chunk.", &table},
+    .entry = {"sarathi", "Sarathi-Serve: decodes first, prompts fill the rest of a small chunk.",
+              &table},
     .plan = plan,
 };

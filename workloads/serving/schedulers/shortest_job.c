@@ -18,7 +18,7 @@ static const char *const by_words[] = {"prompt", "total", NULL};
 static const OrrFieldTable table =
     ORR_FIELDS("scheduler-shortest-job", "Shortest request first.", Params,
                ORR_FIELD_WORD(Params, "by", by, by_words, "prompt",
-                              "What is short: the prompt, or prompt and output."));
+                              "The length that counts: the prompt, or prompt and output."));
 
 static double key(const OrrRequest *request, const void *data) {
   const Params *params = data;

@@ -538,8 +538,8 @@ static void check(const OrrServing *params, const OrrModel *model, OrrPlace plac
                     encoders->replicas);
   if (router && router->on_blocks)
     orr_diags_error(diags, place,
-                    "encoders.router %s goes by what caches of keys hold, and encoders have none: "
-                    "use session-affinity, which keeps an image where it was",
+                    "encoders.router %s goes by the blocks in key-value caches, and encoders have "
+                    "none: use session-affinity, which keeps an image where it was",
                     router->entry.name);
 }
 

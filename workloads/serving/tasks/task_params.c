@@ -19,7 +19,7 @@ static const OrrFieldTable program_table = ORR_FIELDS(
     ORR_FIELD_SECTIONS(OrrTaskProgram, "steps", steps, &step_table, NULL, "Its steps, in order."));
 
 static const OrrFieldTable pool_table = ORR_FIELDS(
-    "task-pool", "What steps of tasks queue for, outside the engines.", OrrTaskPool,
+    "task-pool", "Resources outside the engines for which steps of tasks queue.", OrrTaskPool,
     ORR_FIELD_TEXT(OrrTaskPool, "name", name, NULL, "What steps call it by."),
     ORR_FIELD_CHOICE(OrrTaskPool, "of", of, &orr_task_pool_registry, NULL, "What it consists of."),
     ORR_FIELD_TEXT(OrrTaskPool, "shares", shares, NULL,
@@ -34,7 +34,8 @@ const OrrFieldTable orr_tasks_table = ORR_FIELDS(
     ORR_FIELD_SECTIONS(OrrTasks, "programs", programs, &program_table, NULL,
                        "Lists of steps that steps call by name.", .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_SECTIONS(OrrTasks, "pools", pools, &pool_table, NULL,
-                       "What steps queue for, outside the engines.", .flags = ORR_FIELD_OPTIONAL),
+                       "Resources outside the engines for which steps queue.",
+                       .flags = ORR_FIELD_OPTIONAL),
     ORR_FIELD_REAL(OrrTasks, "timeout", timeout_s, ORR_UNIT_SECONDS, "0 s",
                    "A task that takes longer ends unfinished: its client has left; steps under "
                    "way run to their end, and no other step begins. 0: never.",

@@ -70,7 +70,7 @@ static const OrrField offload_fields[] = {
         .min = 0, .max = 1e5),
 };
 const OrrFieldTable orr_training_offload_table = ORR_FIELD_TABLE(
-    "offload", "What the job keeps in its hosts' memory.", OrrOffload, offload_fields);
+    "offload", "Data that the job keeps in its hosts' memory.", OrrOffload, offload_fields);
 
 gboolean orr_training_offload_is_on(const OrrTraining *params) {
   return params->offload.optimizer > 0 || params->offload.activations > 0 ||

@@ -43,7 +43,7 @@ static const OrrFieldTable table = ORR_FIELDS(
                    "How long the first job of a batch that is not full waits for others.",
                    .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_WORD(Params, "stages", stages, stages_words, "all",
-                   "What this pool computes: all of it, or one stage."),
+                   "The part that this pool computes: all, or one stage."),
     ORR_FIELD_REAL(Params, "overhead", overhead_s, ORR_UNIT_SECONDS, "0 s",
                    "Host time of a pass: the request, the answer.", .flags = ORR_FIELD_UNSIGNED));
 
