@@ -251,6 +251,11 @@ static void put_dgrad(const OrrTransformerView *view, GArray *operators, const c
   op->gemm.stored.exact_sums = sums_exactly(view, op);
 }
 
+/* Whether the backward of a column-parallel layer gathers its input again. */
+static gboolean regathers(const OrrTransformerView *view) {
+  return view->sequence_parallel && !view->shard->keeps_gathered;
+}
+
 static void put_backward(const OrrTransformerView *view, GArray *operators,
                          const OrrMatrix *matrix) {
   const gint64 rows = rows_of(view, matrix->split), n = matrix->out, k = matrix->in;
@@ -262,7 +267,7 @@ static void put_backward(const OrrTransformerView *view, GArray *operators,
   OrrProduct products[3];
   const guint n_products = orr_transformer_products(view, matrix, products);
   put_casts(view, operators, matrix, ORR_PASS_DGRAD);
-  if (column && orr_transformer_regathers(view) && wants_input)
+  if (column && regathers(view) && wants_input)
     orr_transformer_put_comm(view, operators, "tp-all-gather", ORR_PASS_WGRAD, ORR_COMM_ALL_GATHER,
                              k);
   put_dequantise(view, operators, ORR_PASS_DGRAD, (double)n * k);

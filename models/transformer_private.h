@@ -99,12 +99,12 @@ void orr_transformer_put_reduce(const OrrTransformerView *view, GArray *operator
 void orr_transformer_put_plain(const OrrTransformerView *view, GArray *operators, const char *name,
                                OrrPass pass, OrrGemmShape forward);
 
-/* Adds a gradient of @parameters to the buffer that sums all micro-batches' gradients. */
 /* The cast of a linear layer's input or of its result's gradient, where the recipe is narrow. */
 void orr_transformer_put_cast(const OrrTransformerView *view, GArray *operators, OrrPass pass,
                               double elements);
 /* Sets how a product by weight, GEMM or MOE, is cast and summed. */
 void orr_transformer_settle_wgrad(const OrrTransformerView *view, OrrOperator *op);
+/* Adds a gradient of @parameters to the buffer that sums all micro-batches' gradients. */
 void orr_transformer_put_main_grad(const OrrTransformerView *view, GArray *operators,
                                    double parameters);
 
@@ -120,11 +120,6 @@ void orr_transformer_put_bias_grad(const OrrTransformerView *view, GArray *opera
 /* An MLP's activation on @elements of its inner width. */
 void orr_transformer_put_activation(const OrrTransformerView *view, GArray *operators, OrrPass pass,
                                     double elements);
-
-/* Whether the backward of a column-parallel layer gathers its input again. */
-static inline gboolean orr_transformer_regathers(const OrrTransformerView *view) {
-  return view->sequence_parallel && !view->shard->keeps_gathered;
-}
 
 /* The operators of @forward that ORR_MODULE_OPERATORS replays (transformer_keep.c). */
 void orr_transformer_put_again(const OrrTransformerView *view, const GArray *forward,

@@ -15,7 +15,7 @@ cd "${1:-.}" || exit 2
 LC_ALL=C
 export LC_ALL
 
-rules='floors foreign-headers includes-from-root unique-names prefix file-size function-size columns format
+rules='floors foreign-headers includes-from-root unique-names prefix file-size header-size function-size columns format
   head-comments printing exiting cxx goto dialects headers-alone data-only lists readmes top-level spelling prose'
 
 work=$(mktemp -d) || exit 2
@@ -238,6 +238,11 @@ rule_prefix() {
 
 rule_file_size() {
   awk 'FNR == 601 { print FILENAME ": more than 600 lines" }' $(sources) /dev/null
+}
+
+rule_header_size() {
+  awk 'FNR == 251 && FILENAME !~ /^tests\// { print FILENAME ": a header of more than 250 lines" }' \
+    $(sources | grep '\.h$') /dev/null
 }
 
 rule_function_size() {

@@ -6,8 +6,9 @@ copy=$(mktemp -d) || exit 1
 trap 'rm -rf "$copy"' EXIT
 cp -r "$here/lint_fixtures/." "$copy"
 
-# A file of 601 lines and a function of 61 (its two lines and 59 between them): made here rather than kept.
+# A file of 601 lines, a header of 251 and a function of 61 (its two lines and 59 between them): made here rather than kept.
 yes '/* One line more. */' | head -n 600 >> "$copy/file-size/models/long_file.c"
+yes '/* One line more. */' | head -n 247 >> "$copy/header-size/models/long_header.h"
 long=$copy/function-size/models/long_function.c
 awk '{ print } /\{$/ { for (i = 0; i < 58; i++) print "  a++;" }' "$long" > "$copy/made" && mv "$copy/made" "$long"
 
