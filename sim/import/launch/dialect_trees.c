@@ -17,37 +17,19 @@
 #include "sim/import/launch/launch_trainer.h"
 #include "workloads/stack.h"
 
+/* Values that a trainer's keys leave open. */
 typedef struct {
-  const OrrLaunchDialect *dialect;
   const char *sharding;  /* where no key says */
-  const char *sequence;  /* what is assumed */
+  const char *sequence;  /* assumed */
   const char *recompute; /* the trainer's default; NULL: none */
   gboolean by_device;    /* its batch counts devices, whatever a replica has of them */
   void (*set_machine)(OrrLaunchDraft *draft); /* from keys of its own; or NULL */
   const char *global, *micro;                 /* the trainer's default batches; NULL: none */
 } Tree;
 
-static void set_prime_rl_machine(OrrLaunchDraft *draft);
-static void set_nemo_rl(OrrLaunchDraft *draft);
-static void set_openrlhf(OrrLaunchDraft *draft);
-static void set_maxtext_machine(OrrLaunchDraft *draft);
-static void set_automodel_machine(OrrLaunchDraft *draft);
-
-static const Tree trees[] = {
-    {&orr_dialect_nanotron, "zero-1", "4096", NULL},
-    {&orr_dialect_torchtune, "fsdp", "4096", NULL},
-    {&orr_dialect_maxtext, "fsdp", "2048", "full", TRUE, .set_machine = set_maxtext_machine},
-    {&orr_dialect_automodel, "fsdp", "4096", NULL, .set_machine = set_automodel_machine},
-    {&orr_dialect_areal_sft, "fsdp", "4096", NULL, .set_machine = orr_dialect_areal_layout},
-    {&orr_dialect_prime_rl_sft, "fsdp", "4096", NULL, .set_machine = set_prime_rl_machine},
-    {&orr_dialect_nemo_rl_sft, "fsdp", "1024", NULL, .set_machine = set_nemo_rl, .global = "32",
-     .micro = "1"},
-    {&orr_dialect_openrlhf_sft, "zero-2", "2048", NULL, .set_machine = set_openrlhf,
-     .global = "128", .micro = "8"}};
-
 static const Tree *tree_of(const OrrLaunchDraft *draft) {
-  for (guint i = 0; i < G_N_ELEMENTS(trees); i++)
-    if (orr_launch_config_has(draft, trees[i].dialect)) return &trees[i];
+  ORR_EACH_POINTER(const OrrLaunchSetting, setting, draft->settings)
+    if (setting->dialect->tree) return setting->dialect->tree;
   return NULL;
 }
 
@@ -433,28 +415,33 @@ static void finish(OrrLaunchDraft *draft) {
   set_pairs(draft);
 }
 
-#define TREE .kind = "training", .is_trainer = TRUE, .has_own_options = TRUE, .finish = finish
+/* To add one whose keys a table maps: the table, an entry here, and a line in dialects.inc. */
+#define TREE(...)                                                                                  \
+  .kind = "training", .is_trainer = TRUE, .has_own_options = TRUE, .finish = finish,               \
+  .tree = &(const Tree) {                                                                          \
+    __VA_ARGS__                                                                                    \
+  }
 
 const OrrLaunchDialect orr_dialect_nanotron = {
     .name = "nanotron",
+    TREE("zero-1", "4096"),
     .signs = "parallelism.tp_mode tokens.batch_accumulation_per_replica parallelism.pp_engine",
-    TREE,
 };
 const OrrLaunchDialect orr_dialect_torchtune = {
     .name = "torchtune",
+    TREE("fsdp", "4096"),
     .signs = "model._component_",
-    TREE,
 };
 const OrrLaunchDialect orr_dialect_maxtext = {
     .name = "maxtext",
+    TREE("fsdp", "2048", "full", TRUE, .set_machine = set_maxtext_machine),
     .signs = "per_device_batch_size max_target_length",
-    TREE,
 };
 const OrrLaunchDialect orr_dialect_automodel = {
     .name = "automodel",
+    TREE("fsdp", "4096", .set_machine = set_automodel_machine),
     .stack = "automodel",
     .signs = "step_scheduler.global_batch_size",
-    TREE,
 };
 
 /* An empty table turns a feature on: [model.ac]. */
@@ -467,24 +454,24 @@ static void read_prime_rl(OrrLaunchDraft *draft, const OrrNode *tree) {
 
 const OrrLaunchDialect orr_dialect_prime_rl_sft = {
     .name = "prime-rl-sft",
+    TREE("fsdp", "4096", .set_machine = set_prime_rl_machine),
     .signs = "data.seq_len",
     .read = read_prime_rl,
-    TREE,
 };
 
 const OrrLaunchDialect orr_dialect_areal_sft = {
     .name = "areal-sft",
+    TREE("fsdp", "4096", .set_machine = orr_dialect_areal_layout),
     .signs = "model.mb_spec",
-    TREE,
 };
 const OrrLaunchDialect orr_dialect_nemo_rl_sft = {
     .name = "nemo-rl-sft",
+    TREE("fsdp", "1024", .set_machine = set_nemo_rl, .global = "32", .micro = "1"),
     .signs = "sft.max_num_steps sft.max_num_epochs dpo.max_num_steps dpo.max_num_epochs",
-    TREE,
 };
 const OrrLaunchDialect orr_dialect_openrlhf_sft = {
     .name = "openrlhf-sft",
-    TREE,
+    TREE("zero-2", "2048", .set_machine = set_openrlhf, .global = "128", .micro = "8"),
 };
 
 /* --- The command line --- */

@@ -118,6 +118,8 @@ struct OrrLaunchDialect {
   const char *only_word;          /* the key of the one word that the command is read for */
   const char *port;               /* where it listens, or asks, if it does not say; NULL: unknown */
   const OrrLaunchDialect *client; /* the client that some start by this server's command */
+  const void
+      *tree; /* dialect_trees.c: values that its few keys leave open; NULL: another dialect */
   /* Before the rules: adds the program's defaults that decide. May be NULL. */
   void (*begin)(OrrLaunchDraft *draft);
   /* After all settings: what several keys decide together. May be NULL. */
