@@ -103,7 +103,7 @@ static double double_weights(const OrrBlock *block) {
 
 /* The modulation of a stream is a matrix from the picture's width to 6 vectors (9 with a second
  * attention, 3 where attention and feed-forward share it); without a shift to 4 (6, 2). */
-static double block_weights(const OrrBlock *block) {
+double orr_generator_block_parameters(const OrrBlock *block) {
   const double w = (double)block->width, in = (double)(block->in ? block->in : block->width);
   const double attention = block->heads ? attention_weights(block, w) : 0;
   switch (block->kind) {
@@ -122,12 +122,10 @@ static double block_weights(const OrrBlock *block) {
   }
 }
 
-double orr_generator_block_parameters(const OrrBlock *block) { return block_weights(block); }
-
 double orr_generator_parameters(const GPtrArray *blocks) {
   double sum = 0;
   ORR_EACH_POINTER(const OrrBlock, block, blocks)
-    sum += (double)block->count * block_weights(block);
+    sum += (double)block->count * orr_generator_block_parameters(block);
   return sum;
 }
 

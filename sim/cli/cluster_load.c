@@ -11,10 +11,6 @@ gboolean orr_cluster_query_is_set(const OrrClusterQuery *query) {
   return query->collective || query->algorithm || query->size || query->settings || query->prices;
 }
 
-gboolean orr_cluster_query_apply(const OrrClusterQuery *query, OrrNode *tree, GError **error) {
-  return orr_settings_apply(&orr_cluster_table, tree, query->settings, error);
-}
-
 static gboolean find_op(const char *word, OrrCollectiveOp *ret_op, GError **error) {
   for (guint op = 0; op < ORR_N_COLLECTIVES; op++) {
     if (strcmp(orr_collective_words[op], word) != 0) continue;

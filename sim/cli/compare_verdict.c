@@ -225,11 +225,6 @@ static gboolean add_verdicts(const OrrBands *bands, OrrStore *store, const gint6
   return TRUE;
 }
 
-/* Whether a run shared its machine or met faults. A database without such runs has no table job. */
-static gboolean was_disturbed(OrrStore *store, gint64 run, GError **error) {
-  return has_rows(store, run, "job", error);
-}
-
 OrrVerdicts *orr_compare_verdict_new(OrrLibrary *library, OrrStore *store, gint64 other,
                                      gint64 this, GError **error) {
   const gint64 runs[] = {other, this};
@@ -245,7 +240,8 @@ OrrVerdicts *orr_compare_verdict_new(OrrLibrary *library, OrrStore *store, gint6
           runs[i]);
       return g_steal_pointer(&all);
     }
-    const gboolean is_disturbed = row && was_disturbed(store, runs[i], &failed);
+    /* shared its machine or met faults; a database without such runs has no table job */
+    const gboolean is_disturbed = row && has_rows(store, runs[i], "job", &failed);
     if (failed) {
       g_propagate_error(error, g_steal_pointer(&failed));
       return NULL;

@@ -52,9 +52,6 @@ typedef struct {
 /* Whether any of these options is set. */
 gboolean orr_cluster_query_is_set(const OrrClusterQuery *query);
 
-/* Applies the settings to a cluster's tree before it is read. FALSE with ORR_FAULT_USAGE. */
-gboolean orr_cluster_query_apply(const OrrClusterQuery *query, OrrNode *tree, GError **error);
-
 /* The load when all GPUs of the cluster take part, as text; newly allocated. NULL with @error. */
 char *orr_cluster_query_answer(const OrrClusterQuery *query, const OrrCluster *cluster,
                                GError **error);

@@ -5,6 +5,7 @@
 #include "results/plot.h"
 #include "sim/base/file.h"
 #include "sim/base/paths.h"
+#include "sim/base/settings.h"
 #include "sim/base/yaml.h"
 #include "sim/cli/documents.h"
 #include "sim/import/topology/topology_text.h"
@@ -146,7 +147,7 @@ static int describe_document(const char *kind, OrrLibrary *library, const char *
   const OrrDocumentCode *code = orr_documents_find(kind);
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_autoptr(OrrNode) tree = orr_library_load(library, kind, name, (OrrPlace){NULL, 0, 0}, diags);
-  if (tree && !orr_cluster_query_apply(&query, tree, error)) return 2;
+  if (tree && !orr_settings_apply(&orr_cluster_table, tree, query.settings, error)) return 2;
   gpointer data = tree ? orr_documents_read(code, library, tree, diags) : NULL;
   orr_show_diags(diags);
   if (!data) return 2;

@@ -538,7 +538,7 @@ static void adopt_lines(OrrLaunchDraft *draft) {
   }
 }
 
-static void finish(OrrLaunchDraft *draft) {
+void orr_dialect_rollouts_finish(OrrLaunchDraft *draft) {
   const Launcher *launcher = launcher_of(draft);
   const OrrLaunchSetting *model = orr_launch_draft_at(draft, "model", FALSE);
   if (!launcher) return;
@@ -558,10 +558,9 @@ static void finish(OrrLaunchDraft *draft) {
   if (launcher->counts_steps) orr_launch_config_miss_file(draft, launcher->dialect, "config");
 }
 
-void orr_dialect_rollouts_finish(OrrLaunchDraft *draft) { finish(draft); }
-
 #define ROLLOUTS                                                                                   \
-  .kind = "post-training", .has_own_options = TRUE, .is_trainer = TRUE, .finish = finish
+  .kind = "post-training", .has_own_options = TRUE, .is_trainer = TRUE,                            \
+  .finish = orr_dialect_rollouts_finish
 
 const OrrLaunchDialect orr_dialect_verl = {
     .name = "verl",

@@ -8,10 +8,6 @@
 /* Of one input; a deployment of more is a manifest with replicas. */
 enum { MOST_SERVERS = 64, MOST_WORDS = 10000 };
 
-static const OrrLaunchRule *rule_named(const OrrLaunchSetting *setting) {
-  return orr_launch_rule_find(setting->dialect, setting->key);
-}
-
 /* --- Several servers --- */
 
 /* Settings in which servers that are replicas of each other may differ. */
@@ -36,7 +32,7 @@ static gboolean is_place(const char *key) {
 static char *essence(OrrLaunchDraft *draft) {
   g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
   ORR_EACH_POINTER(const OrrLaunchSetting, setting, draft->settings) {
-    const OrrLaunchRule *rule = rule_named(setting);
+    const OrrLaunchRule *rule = orr_launch_rule_find(setting->dialect, setting->key);
     if (!setting->dialect->stack || is_place(setting->key)) continue;
     if (rule && rule->verdict == ORR_LAUNCH_IRRELEVANT) continue;
     g_ptr_array_add(lines,

@@ -137,7 +137,7 @@ static OrrRequest *first_of_all(OrrCore *core) {
              : core->waiting[best]->pdata[0];
 }
 
-static gboolean may_begin(const OrrCore *core, const OrrRequest *request) {
+gboolean orr_core_can_join(const OrrCore *core, const OrrRequest *request) {
   for (guint i = 0; i < core->hooks->len; i++) {
     const Hook *hook = hook_at(core, i);
     if (hook->hooks->may_begin && !hook->hooks->may_begin(hook->state, request)) return FALSE;
@@ -170,7 +170,7 @@ static gboolean is_kept(const OrrCore *core, const OrrRequest *request) {
 OrrRequest *orr_core_first(OrrCore *core) {
   OrrRequest *request;
   while ((request = first_of_all(core)) &&
-         (request->added_s > core->sees_until_s || !may_begin(core, request))) {
+         (request->added_s > core->sees_until_s || !orr_core_can_join(core, request))) {
     heap_remove(core->waiting[queue_of(core, request)], request);
     g_ptr_array_add(core->aside, request);
   }
@@ -356,10 +356,6 @@ gboolean orr_core_reserve(OrrCore *core, OrrRequest *request) {
   core->n_expected++;
   core->parked_blocks += orr_kv_held_by(core->kv, request);
   return TRUE;
-}
-
-gboolean orr_core_can_join(const OrrCore *core, const OrrRequest *request) {
-  return may_begin(core, request);
 }
 
 void orr_core_join(OrrCore *core, OrrRequest *request) {
