@@ -1,7 +1,7 @@
 #!/bin/sh
 # answers.sh ORRERY FOLDER [PATTERN] - writes the answers of every shipped scenario and validation set to FOLDER, one file
-# each with the JSON, then warnings and errors, without times of the machine; with PATTERN, a regular expression, of those
-# that match it. All take about as long as `make residuals`. A change that must move no number is shown by
+# each with the JSON, then warnings and errors, without times of the machine; with PATTERN, a regular expression, of the
+# ones that it matches. All take about as long as `make residuals`. A change that must move no number is shown by
 #
 #   tests/answers.sh OLD/orrery /tmp/old && tests/answers.sh build/orrery /tmp/new && diff -r /tmp/old /tmp/new
 set -u

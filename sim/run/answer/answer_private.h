@@ -14,9 +14,7 @@
 #include "workloads/serving/serving_work.h"
 
 /* The rows of a replayed run of collectives: a line of nccl-tests per size. */
-
 void orr_collective_rows(const OrrReplayed *replayed, OrrOutcome *outcome);
-
 /* "nvls-tree simple, modelled, latency 12 %": what explains the time of the last size. Newly
  * allocated. */
 char *orr_collective_rows_explain(const OrrOutcome *outcome);
@@ -37,7 +35,6 @@ void orr_step_rows(const OrrReplayed *replayed, OrrOutcome *outcome);
 char *orr_step_rows_explain(const OrrOutcome *outcome);
 
 /* The energy of a replayed job's GPUs, and their power over time. */
-
 enum { ORR_POWER_BINS = 1000 };
 
 /* Adds rows of `power` to @outcome. Adds nothing without spans or without a power model. */

@@ -35,8 +35,8 @@ static void test_samples(void) {
   g_assert_cmpfloat(y->kv_peak * 20000, <=, 131 + 4);
   g_assert_cmpfloat(z->kv_peak * 20000, >=, 4 * 100);
   g_assert_cmpfloat_with_epsilon(y->prefix_hit_rate, 3 * 99.0 / 400, 1e-6);
-  /* 20,000 blocks: 100 of a prompt; an output that grows to 100 tokens has (16 (1 + ... + 6) + 4 * 7)
-   * / 100 = 3.64 of its own in the mean */
+  /* 20,000 blocks: 100 of a prompt; an output that grows to 100 tokens has (16 (1 + ... + 6) + 4 *
+   * 7) / 100 = 3.64 of its own in the mean */
   g_assert_cmpfloat_with_epsilon(y->kv_full_requests, 20000 / (100 + 4 * 3.64), 1e-6);
   g_assert_cmpfloat_with_epsilon(z->kv_full_requests, 20000 / (4 * 103.64), 1e-6);
 }
