@@ -117,6 +117,8 @@ typedef struct {
   double run_gpu_us;      /* of run_us in GPUs x time, whatever its sizes were; once it has ended */
   gint64 restart_us_due;  /* time that its next start takes first, */
   gint64 restart_work_us; /* and what left_us has for that */
+  gint64 restart_gpus;    /* for as many the overhead has it */
+  gboolean restart_fails; /* a failure brought it: it is in failed_us */
   double energy_j;        /* booked: of its GPUs; NAN: not known */
   gint64 fail_us;         /* its present attempt fails by itself; G_MAXINT64: never */
   gint64 failed_us;       /* part of overhead_us that is due to failures */

@@ -194,7 +194,8 @@ static void reset(const OrrGangRules *rules, GArray *jobs) {
     job->rate = 1;
     job->slow = job->energy_j = job->demand = job->paced_us = 0;
     job->held_gpu_us = job->overhead_gpu_us = job->failed_gpu_us = job->paced_gpu_us = 0;
-    job->restart_us_due = job->restart_work_us = 0;
+    job->restart_us_due = job->restart_work_us = job->restart_gpus = 0;
+    job->restart_fails = FALSE;
     job->demand_begin = -1;
     job->pace = NULL;
     job->fail_us = G_MAXINT64;

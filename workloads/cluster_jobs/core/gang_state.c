@@ -74,6 +74,13 @@ static void settle_restart(const OrrGangSim *sim, OrrGangJob *job) {
   job->end_us = sim->now_us + (gint64)ceil((double)job->left_us / job->rate);
 }
 
+/* The restart is overhead of the GPUs that it takes, not of those that the gang had before. */
+static void settle_restart_gpus(OrrGangJob *job) {
+  const double more = (double)(job->gpus - job->restart_gpus) * (double)job->restart_us_due;
+  job->overhead_gpu_us += more;
+  if (job->restart_fails) job->failed_gpu_us += more;
+}
+
 /* What the placement takes to join the gang's nodes is overhead, in real time like a restart. */
 static void add_set_up(const OrrGangSim *sim, OrrGangJob *job) {
   const OrrGangPlacement *placement = sim->rules->placement;
@@ -94,6 +101,7 @@ void orr_gang_sim_start(OrrGangSim *sim, OrrGangJob *job) {
   job->is_running = TRUE;
   job->is_suspended = FALSE;
   orr_gang_kinds_begin(sim, job);
+  settle_restart_gpus(job);
   add_set_up(sim, job);
   settle_restart(sim, job);
   begin_attempt(sim, job);

@@ -367,7 +367,8 @@ static void run(OrrGangSim *sim) {
   ORR_EACH_POINTER(OrrGangJob, job, repack.loose) {
     if (job->is_running) continue;
     orr_gang_preempt_count(sim, job);
-    if (!charges_all) orr_gang_preempt_lose(sim, job, 0); /* its key may change: sorted again */
+    if (!charges_all)
+      orr_gang_preempt_lose(sim, job, 0, FALSE); /* its key may change: sorted again */
   }
   if (!charges_all) sort(sim, sim->waiting);
   orr_gang_sim_count_waiting(sim);

@@ -40,12 +40,24 @@ static gint64 charge(OrrGangJob *job, gint64 more_us) {
   return time_us;
 }
 
+/* Overhead that failures cause. */
+static void blame(OrrGangJob *job, gint64 time_us) {
+  job->failed_us += time_us;
+  job->failed_gpu_us += (double)job->gpus * (double)time_us;
+}
+
+/* Work beyond the job's own and its checkpoints: what is left of a restart. */
+static gint64 restart_left_us(const OrrGangJob *job) {
+  return MAX(job->left_us - (job->run_us + job->saving_us - job->done_us), 0);
+}
+
 /* The work that would be done in the time of a restart, which the next start settles, and
  * @more_us. */
 static gint64 restart_work(const OrrGangSim *sim, OrrGangJob *job, gint64 more_us) {
   const gint64 restart_us =
       orr_gang_preempt_stated(job->restart_us, sim->rules->restart_us) + more_us;
   job->restart_us_due = restart_us;
+  job->restart_gpus = job->gpus;
   job->restart_work_us = job->rate == 1 ? restart_us : llround((double)restart_us * job->rate);
   return job->restart_work_us;
 }
@@ -53,6 +65,7 @@ static gint64 restart_work(const OrrGangSim *sim, OrrGangJob *job, gint64 more_u
 void orr_gang_preempt_resize(OrrGangSim *sim, OrrGangJob *job, gint64 gpus) {
   const double was = orr_gang_kinds_speed(sim, job, job->kind, job->gpus);
   job->gpus = gpus;
+  job->restart_fails = job->restart_fails && restart_left_us(job) > 0;
   job->rate *= orr_gang_kinds_speed(sim, job, job->kind, gpus) / was;
   charge(job, restart_work(sim, job, 0));
 }
@@ -86,15 +99,21 @@ void orr_gang_preempt_plan_checkpoints(const OrrGangRules *rules, OrrGangJob *jo
   job->saving_us = limit_us - job->run_us;
 }
 
-/* A job that is stopped within a restart has nothing to lose and begins it again. */
-gint64 orr_gang_preempt_lose(const OrrGangSim *sim, OrrGangJob *job, gint64 more_us) {
+/* A job that is stopped within a restart has nothing to lose: what is left of that is no overhead,
+ * and it begins another. */
+void orr_gang_preempt_lose(const OrrGangSim *sim, OrrGangJob *job, gint64 more_us, gboolean fails) {
   job->done_us = kept_us(sim, job, job->left_us);
-  return charge(job, whole_us(job) - job->done_us + restart_work(sim, job, more_us) - job->left_us);
+  const gint64 unspent_us = charge(job, -restart_left_us(job));
+  if (job->restart_fails) blame(job, unspent_us);
+  const gint64 lost_us =
+      charge(job, whole_us(job) - job->done_us - job->left_us + restart_work(sim, job, more_us));
+  job->restart_fails = fails;
+  if (fails) blame(job, lost_us);
 }
 
 void orr_gang_preempt_charge(OrrGangSim *sim, OrrGangJob *job) {
   orr_gang_preempt_count(sim, job);
-  orr_gang_preempt_lose(sim, job, 0);
+  orr_gang_preempt_lose(sim, job, 0, FALSE);
 }
 
 double orr_gang_preempt_loss(const OrrGangSim *sim, const OrrGangJob *job) {

@@ -34,11 +34,9 @@ static void lose(OrrGangSim *sim, OrrGangJob *job) {
   const gint64 unseen_us = job->detection_us >= 0
                                ? job->detection_us
                                : orr_gang_failures_rules(sim->rules->failures)->detection_us;
-  const gint64 lost_us = orr_gang_preempt_lose(sim, job, unseen_us);
+  orr_gang_preempt_lose(sim, job, unseen_us, TRUE);
   job->in_vain = job->done_us > done_us ? 0 : job->in_vain + 1;
   sim->totals.has_given_up |= job->in_vain > MOST_IN_VAIN;
-  job->failed_us += lost_us;
-  job->failed_gpu_us += (double)job->gpus * (double)lost_us;
 }
 
 /* Stops @job, which keeps its shares, though their GPUs are given back. */
