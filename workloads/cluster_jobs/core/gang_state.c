@@ -74,7 +74,7 @@ static void settle_restart(const OrrGangSim *sim, OrrGangJob *job) {
   job->end_us = sim->now_us + (gint64)ceil((double)job->left_us / job->rate);
 }
 
-/* The restart is overhead of the GPUs that it takes, not of those that the gang had before. */
+/* A restart is overhead of the GPUs that it takes now; the stop counted the ones that it took. */
 static void settle_restart_gpus(OrrGangJob *job) {
   const double more = (double)(job->gpus - job->restart_gpus) * (double)job->restart_us_due;
   job->overhead_gpu_us += more;

@@ -99,8 +99,8 @@ void orr_gang_preempt_plan_checkpoints(const OrrGangRules *rules, OrrGangJob *jo
   job->saving_us = limit_us - job->run_us;
 }
 
-/* A job that is stopped within a restart has nothing to lose: what is left of that is no overhead,
- * and it begins another. */
+/* A job that is stopped within a restart has nothing to lose: what is left of the restart does not
+ * count as overhead any more, and another one begins. */
 void orr_gang_preempt_lose(const OrrGangSim *sim, OrrGangJob *job, gint64 more_us, gboolean fails) {
   job->done_us = kept_us(sim, job, job->left_us);
   const gint64 unspent_us = charge(job, -restart_left_us(job));

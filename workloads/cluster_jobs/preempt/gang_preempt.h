@@ -7,8 +7,8 @@
 
 /* gang_preempt.c: what a preemption does to a job. */
 void orr_gang_preempt_count(OrrGangSim *sim, OrrGangJob *job); /* it has been stopped */
-/* Work since the last checkpoint is lost, and the next start takes the restart and @more_us. @fails:
- * a failure has stopped @job. */
+/* Work since the last checkpoint is lost, and the next start takes the restart and @more_us.
+ * @fails: a failure has stopped @job. */
 void orr_gang_preempt_lose(const OrrGangSim *sim, OrrGangJob *job, gint64 more_us, gboolean fails);
 /* Sets what the checkpoints of @job take, so that with them it ends within @limit_us (0: none). */
 void orr_gang_preempt_plan_checkpoints(const OrrGangRules *rules, OrrGangJob *job, gint64 limit_us);
