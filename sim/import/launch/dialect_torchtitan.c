@@ -114,13 +114,52 @@ static void set_sharding(OrrLaunchDraft *draft) {
   settle(draft, "parallelism.fsdp-reshard-after-forward");
 }
 
+static gint64 layers_of(OrrLaunchDraft *draft) {
+  g_autoptr(OrrDiags) ignored = orr_diags_new();
+  const char *own_layers = orr_launch_draft_get(draft, "model.layers");
+  const char *name = orr_launch_draft_get(draft, "model");
+  const OrrNode *model =
+      name ? orr_library_borrow(draft->library, "model", name, (OrrPlace){0}, ignored) : NULL;
+  const char *text = own_layers ? own_layers : model ? orr_node_get_text(model, "layers") : NULL;
+  return text ? g_ascii_strtoll(text, NULL, 10) : 0;
+}
+
+/* Layers that do not divide are dealt out as torchtitan/distributed/pipeline_parallel.py does
+ * (generate_llm_fqn_per_model_part): the embedding and the output count as a layer each, and the
+ * first stages have one more. */
+static void set_split(OrrLaunchDraft *draft, gint64 stages) {
+  const gint64 layers = layers_of(draft), all = layers + 2;
+  if (layers == 0 || layers % stages == 0 || all < 2 * stages) return;
+  g_autoptr(GString) layout = g_string_new("E");
+  for (gint64 i = 0; i < stages; i++)
+    g_string_append_printf(layout, "%st*%ld", i ? "|" : "",
+                           all / stages + (i < all % stages) - (i == 0) - (i == stages - 1));
+  g_string_append_c(layout, 'L');
+  orr_launch_draft_set(draft, "workload.pipeline-split.layout", layout->str, NULL,
+                       "torchtitan's: embedding and output count as layers");
+}
+
+/* ScheduleInterleaved1F1B takes m / max(1, m / pp) micro-batches of a chunk before the next. */
+static void set_group(OrrLaunchDraft *draft, gint64 pp) {
+  const gint64 micro = orr_launch_draft_degree(draft, "workload.batch.micro");
+  const gint64 m = count(draft, "training.local-batch-size", 8) / MAX(micro, 1);
+  if (m > pp && m % pp != 0 && m % (m / pp) == 0)
+    orr_launch_draft_set_number(draft, "workload.pipeline.group", m / (m / pp), NULL,
+                                "PyTorch's rounds");
+}
+
 static void set_pipeline(OrrLaunchDraft *draft) {
   const char *key = "parallelism.pipeline-parallel-schedule";
-  if (count(draft, "parallelism.pipeline-parallel-degree", 1) < 2) return;
+  const gint64 pp = count(draft, "parallelism.pipeline-parallel-degree", 1);
+  if (pp < 2) return;
   settle(draft, key);
   const char *kind = orr_launch_draft_get(draft, "workload.pipeline.kind");
+  const gboolean is_interleaved = g_strcmp0(kind, "interleaved-1f1b") == 0;
+  const gboolean has_chunks = is_interleaved || g_strcmp0(kind, "breadth-first") == 0;
+  set_split(draft, has_chunks || g_strcmp0(kind, "zb-v") == 0 ? 2 * pp : pp);
   if (!kind) return;
-  if (strcmp(kind, "interleaved-1f1b") == 0 || strcmp(kind, "breadth-first") == 0)
+  if (is_interleaved) set_group(draft, pp);
+  if (has_chunks)
     orr_launch_draft_set(draft, "workload.pipeline.chunks", "2", NULL,
                          "torchtitan's default: two stages on a rank");
   orr_launch_config_skip(draft, own, "parallelism.pipeline-parallel-layers-per-stage",
