@@ -524,9 +524,16 @@ static OrrCollectivePlan *plan_forced(const OrrCollectiveContext *context,
   return forced;
 }
 
+/* A protocol that is forced and would be chosen anyway changes nothing: measured times hold. */
 static OrrCollectivePlan *plan_call(const OrrCollectiveContext *context,
                                     const OrrCollectiveCall *call,
                                     const OrrCollectiveAlgorithm *algorithm) {
+  if (call->protocol != ORR_PROTOCOL_AUTO) {
+    OrrCollectiveCall unforced = *call;
+    unforced.protocol = ORR_PROTOCOL_AUTO;
+    g_autoptr(OrrCollectivePlan) chosen = plan_call(context, &unforced, algorithm);
+    if (chosen->protocol == call->protocol) return g_steal_pointer(&chosen);
+  }
   if (algorithm && !algorithm->library && !can_be_measured(context, call))
     return plan_by(context, call, algorithm); /* the plan is the same if it is NCCL's choice */
   if (algorithm && !is_ever_chosen(context->nccl, algorithm))
@@ -582,18 +589,4 @@ OrrCollectivePlan *orr_collective_plan(const OrrCollectiveContext *context,
   orr_collective_draws_take(context, call, plan);
   orr_collective_queue_add(context, call, plan);
   return is_known(context, call, plan, error) ? g_steal_pointer(&plan) : NULL;
-}
-
-double orr_collective_bus_factor(OrrCollectiveOp op, guint n) {
-  if (n < 2) return op == ORR_BROADCAST || op == ORR_REDUCE || op == ORR_SEND_RECV ? 1 : 0;
-  switch (op) {
-  case ORR_ALL_REDUCE:
-    return 2 * (n - 1.0) / n;
-  case ORR_ALL_GATHER:
-  case ORR_REDUCE_SCATTER:
-  case ORR_ALL_TO_ALL:
-    return (n - 1.0) / n;
-  default:
-    return 1;
-  }
 }

@@ -1,7 +1,9 @@
 /*
- * nccl.c - the fields of a release of NCCL.
+ * nccl.c - the fields of a release of NCCL, and the factors of nccl-tests' bus bandwidth.
  */
 #include "workloads/collectives/nccl.h"
+
+#include "workloads/collectives/collective.h"
 
 const OrrFieldTable orr_nccl_table = ORR_FIELDS(
     "nccl", "What a release of NCCL can do.", OrrNccl,
@@ -22,4 +24,18 @@ const OrrFieldTable orr_nccl_table = ORR_FIELDS(
 
 gint64 orr_nccl_gpus_per_switch(const OrrNccl *nccl, const OrrCluster *cluster) {
   return nccl->pxn ? 0 : cluster->node.host.gpus_per_switch;
+}
+
+double orr_collective_bus_factor(OrrCollectiveOp op, guint n) {
+  if (n < 2) return op == ORR_BROADCAST || op == ORR_REDUCE || op == ORR_SEND_RECV ? 1 : 0;
+  switch (op) {
+  case ORR_ALL_REDUCE:
+    return 2 * (n - 1.0) / n;
+  case ORR_ALL_GATHER:
+  case ORR_REDUCE_SCATTER:
+  case ORR_ALL_TO_ALL:
+    return (n - 1.0) / n;
+  default:
+    return 1;
+  }
 }
