@@ -32,6 +32,8 @@ static const struct {
 } releases[] = {
     {"vllm/vllm-openai", "vllm"},
     {"vllm/vllm-openai-rocm", "vllm"},
+    {"vllm/vllm-tpu", "vllm-tpu"},
+    {"ascend/vllm-ascend", "vllm-ascend"},
     {"q9t5s3a7/vllm-release-repo", "vllm"},
     {"763104351884.dkr.ecr.*.amazonaws.com/vllm", "vllm"},
     {"lmsysorg/sglang", "sglang"},

@@ -160,8 +160,21 @@ static guint find_image(const OrrLaunchCommand *command, guint from) {
   return 0;
 }
 
-/* The engine that an image starts where no command follows. */
-static const OrrLaunchDialect *entrypoint(const char *image) {
+/* The image of a container that runs the program before word @end, whatever the image's name is; 0:
+ * none is seen. */
+static guint image_before(const OrrLaunchCommand *command, guint from, guint end) {
+  for (guint i = end; i-- > from;) {
+    const char *text = orr_launch_server_word(command, i);
+    if (strpbrk(text, "/:") && !strchr("-/.~$", text[0]) && !strchr(text, '=')) return i;
+  }
+  return 0;
+}
+
+/* The engine that an image starts where no command follows, but arguments do. */
+static const OrrLaunchDialect *entrypoint(const char *image, const char *first) {
+  static const char *const commands[] = {"python",     "python3",   "torchrun",
+                                         "accelerate", "deepspeed", NULL};
+  if (g_strv_contains(commands, base_name(first))) return NULL;
   if (strstr(image, "sglang")) return &orr_dialect_sglang;
   if (strstr(image, "tensorrt")) return &orr_dialect_trtllm;
   return strstr(image, "vllm") ? &orr_dialect_vllm : NULL;
@@ -209,6 +222,8 @@ gboolean orr_launch_server_recognise(const OrrLaunchCommand *command, OrrServerC
   found.container = find_container(command);
   if (found.container > 0) {
     found.n_options = find_image(command, found.container);
+    if (found.n_options == 0 && find_program(command, found.container, &found))
+      found.n_options = image_before(command, found.container, found.first);
     if (found.n_options == 0) return FALSE;
     found.image = orr_launch_server_word(command, found.n_options);
   }
@@ -219,7 +234,9 @@ gboolean orr_launch_server_recognise(const OrrLaunchCommand *command, OrrServerC
       return TRUE;
     }
     const gboolean has_arguments = from < command->words->len;
-    found.dialect = found.image && has_arguments ? entrypoint(found.image) : NULL;
+    found.dialect = found.image && has_arguments
+                        ? entrypoint(found.image, orr_launch_server_word(command, from))
+                        : NULL;
     found.first = from;
   }
   if (!found.dialect) return FALSE;
