@@ -374,7 +374,9 @@ static void set_stuck(const OrrEngine *engine, GError **error) {
 
 gboolean orr_engine_run(OrrEngine *engine, GError **error) {
   engine->ran = TRUE;
-  if (!engine->class_->run(engine, error)) return FALSE;
+  if (engine->class_->run && !engine->class_->run(engine, error)) return FALSE;
+  for (double date_s; !engine->class_->run && orr_engine_next_date(engine, &date_s);)
+    orr_engine_dispatch(engine);
   if (engine->fault != NULL) {
     g_propagate_error(error, g_steal_pointer(&engine->fault));
     return FALSE;

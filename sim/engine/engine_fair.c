@@ -169,11 +169,6 @@ static void fair_bandwidth_changed(OrrEngine *engine, OrrLink link) {
 
 static void fair_settle(OrrEngine *engine) { orr_sharing_settle(sharing_of(engine), engine); }
 
-static gboolean fair_run(OrrEngine *engine, GError **error) {
-  for (double date_s; orr_engine_next_date(engine, &date_s);) orr_engine_dispatch(engine);
-  return TRUE;
-}
-
 const OrrEngineClass orr_engine_fair_class = {
     .settings = "fair: max-min, progressive filling",
     .open = fair_open,
@@ -184,5 +179,4 @@ const OrrEngineClass orr_engine_fair_class = {
     .hold = fair_hold,
     .bandwidth_changed = fair_bandwidth_changed,
     .settle = fair_settle,
-    .run = fair_run,
 };

@@ -25,11 +25,6 @@ static void ideal_bandwidth_changed(OrrEngine *engine, OrrLink link) {
   for (guint i = 0; i < engine->transfers.len; i++) ideal_start(engine, engine->transfers.pdata[i]);
 }
 
-static gboolean ideal_run(OrrEngine *engine, GError **error) {
-  for (double date_s; orr_engine_next_date(engine, &date_s);) orr_engine_dispatch(engine);
-  return TRUE;
-}
-
 static gboolean ideal_open(OrrEngine *engine, GError **error) { return TRUE; }
 
 static gboolean ideal_add_link(OrrEngine *engine, OrrLink link, GError **error) { return TRUE; }
@@ -48,5 +43,4 @@ const OrrEngineClass orr_engine_ideal_class = {
     .hold = ideal_hold,
     .bandwidth_changed = ideal_bandwidth_changed,
     .settle = ideal_nothing,
-    .run = ideal_run,
 };

@@ -130,8 +130,9 @@ typedef struct {
                gboolean held); /* a link went down (TRUE), or all are up (FALSE) */
   void (*bandwidth_changed)(OrrEngine *engine, OrrLink link); /* the new one is > 0 */
   void (*settle)(OrrEngine *engine); /* calls set_rate for every transfer whose rate changed */
-  gboolean (*run)(OrrEngine *engine,
-                  GError **error); /* orr_engine_next_date and orr_engine_dispatch until the end */
+  /* NULL: orr_engine_next_date and orr_engine_dispatch until the end. Of a clock of its own: the
+   * same, at its dates */
+  gboolean (*run)(OrrEngine *engine, GError **error);
 } OrrEngineClass;
 
 struct OrrEngine {

@@ -179,7 +179,7 @@ gboolean orr_launch_draft_is_on(OrrLaunchDraft *draft, const OrrLaunchDialect *d
 
 /* --- Lines --- */
 
-static OrrLaunchLine *find_line(OrrLaunchDraft *draft, const char *path) {
+OrrLaunchLine *orr_launch_draft_line(OrrLaunchDraft *draft, const char *path) {
   ORR_EACH_POINTER(OrrLaunchLine, line, draft->lines)
     if (strcmp(line->path, path) == 0) return line;
   return NULL;
@@ -193,7 +193,7 @@ static gboolean is_off(const OrrLaunchLine *line) {
 
 void orr_launch_draft_set(OrrLaunchDraft *draft, const char *path, const char *value,
                           const OrrLaunchSetting *source, const char *remark) {
-  OrrLaunchLine *line = find_line(draft, path);
+  OrrLaunchLine *line = orr_launch_draft_line(draft, path);
   if (!line) {
     line = g_new0(OrrLaunchLine, 1);
     line->path = g_strdup(path);
@@ -216,7 +216,7 @@ void orr_launch_draft_set_number(OrrLaunchDraft *draft, const char *path, gint64
 }
 
 const char *orr_launch_draft_get(OrrLaunchDraft *draft, const char *path) {
-  const OrrLaunchLine *line = find_line(draft, path);
+  const OrrLaunchLine *line = orr_launch_draft_line(draft, path);
   return line ? line->value : NULL;
 }
 

@@ -43,6 +43,8 @@ struct OrrLaunchDraft {
   gsize *budget;   /* its own `drawn`, or its whole draft's */
 };
 
+OrrLaunchLine *orr_launch_draft_line(OrrLaunchDraft *draft, const char *path); /* NULL: not set */
+
 /* A part of @whole, which owns it: a draft of its own, whose findings are the whole's. */
 OrrLaunchDraft *orr_launch_draft_part(OrrLaunchDraft *whole, OrrLaunchRole role);
 

@@ -8,12 +8,6 @@
 /* The load of a server without a benchmark: said in a remark, meant to be replaced. */
 enum { DEFAULT_CLIENTS = 16, DEFAULT_PROMPT = 1024, DEFAULT_OUTPUT = 1024 };
 
-static OrrLaunchLine *line_of(OrrLaunchDraft *draft, const char *path) {
-  ORR_EACH_POINTER(OrrLaunchLine, line, draft->lines)
-    if (strcmp(line->path, path) == 0) return line;
-  return NULL;
-}
-
 static gint64 line_number(OrrLaunchDraft *draft, const char *path, gint64 fallback) {
   double number = 0;
   const char *text = orr_launch_draft_get(draft, path);
@@ -57,7 +51,7 @@ static void widen_context(OrrLaunchDraft *draft) {
   const gint64 asked = line_number(draft, "workload.engine.max-model-len", 0);
   const char *text = tree ? orr_node_get_text(tree, "context") : NULL;
   double context = 0;
-  OrrLaunchLine *model = line_of(draft, "model");
+  OrrLaunchLine *model = orr_launch_draft_line(draft, "model");
   if (!model || !text || !orr_quantity_parse(text, ORR_UNIT_NONE, &context, NULL)) return;
   if ((double)asked <= context) return;
   g_free(model->path);
@@ -183,7 +177,7 @@ static char *parallel_text(OrrLaunchDraft *draft) {
 
 /* Gives @draft what @other says at @path, or nothing. */
 static void take(OrrLaunchDraft *draft, OrrLaunchDraft *other, const char *path) {
-  OrrLaunchLine *line = line_of(draft, path);
+  OrrLaunchLine *line = orr_launch_draft_line(draft, path);
   const char *value = orr_launch_draft_get(other, path);
   if (line) g_ptr_array_remove(draft->lines, line);
   if (value) orr_launch_draft_set(draft, path, value, NULL, "of the servers that prefill");

@@ -66,3 +66,20 @@ OrrTrace *orr_arrival_file_read_csv(const OrrTraceFile *params, const OrrArrival
     }
   return orr_trace_finish(trace, params, context, path, diags, error);
 }
+
+#define MOST_ID 9007199254740992.0 /* 2^53: doubles do not hold all whole numbers beyond it */
+
+void orr_arrival_file_read_ids(OrrJson *json, GArray *ids) {
+  if (!orr_json_open(json)) return;
+  while (orr_json_more(json)) {
+    double id = 0;
+    if (!orr_json_number(json, &id)) return;
+    if (!(id >= 0 && id <= MOST_ID)) {
+      orr_diags_error(json->diags, orr_json_place(json),
+                      "hash_ids: %g is not the number of a block", id);
+      json->is_bad = TRUE;
+      return;
+    }
+    ORR_APPEND(ids, guint64, (guint64)id);
+  }
+}

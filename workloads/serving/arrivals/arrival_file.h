@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sim/base/csv.h"
+#include "sim/base/json.h"
 #include "workloads/serving/arrivals/arrival.h"
 #include "workloads/serving/core/request.h"
 
@@ -29,6 +30,9 @@ typedef void (*OrrTraceRow)(OrrTrace *trace, const OrrCsv *csv, const OrrCsvLine
 OrrTrace *orr_arrival_file_read_csv(const OrrTraceFile *params, const OrrArrivalContext *context,
                                     const char *const *columns, OrrTraceRow add_row,
                                     GError **error);
+
+/* Reads hash_ids, an array of numbers of blocks, onto @ids, of guint64. */
+void orr_arrival_file_read_ids(OrrJson *json, GArray *ids);
 
 /* span_texts.c: the prompts of a trace as few spans of long texts.
  *

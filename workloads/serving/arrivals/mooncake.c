@@ -10,7 +10,6 @@
  *
  *   workload: {load: {kind: mooncake, file: conversation_trace.jsonl}}
  */
-#include "sim/base/json.h"
 #include "workloads/serving/arrivals/arrival_file.h"
 
 enum { SPAN_TOKENS = 512, BAILIAN_TOKENS = 16 };
@@ -20,23 +19,6 @@ typedef struct {
   guint found;                 /* one bit for each of the three keys */
   GArray *ids;                 /* of guint64 */
 } Row;
-
-#define MOST_ID 9007199254740992.0 /* 2^53: doubles do not hold all whole numbers beyond it */
-
-static void read_ids(OrrJson *json, GArray *ids) {
-  if (!orr_json_open(json)) return;
-  while (orr_json_more(json)) {
-    double id = 0;
-    if (!orr_json_number(json, &id)) return;
-    if (!(id >= 0 && id <= MOST_ID)) {
-      orr_diags_error(json->diags, orr_json_place(json),
-                      "hash_ids: %g is not the number of a block", id);
-      json->is_bad = TRUE;
-      return;
-    }
-    ORR_APPEND(ids, guint64, (guint64)id);
-  }
-}
 
 static void read_row(OrrJson *json, OrrTrace *trace, Row *row) {
   static const char *const names[] = {"timestamp", "input_length", "output_length"};
@@ -50,7 +32,7 @@ static void read_row(OrrJson *json, OrrTrace *trace, Row *row) {
       orr_json_number(json, members[i]);
       row->found |= 1u << i;
     } else if (strcmp(key, "hash_ids") == 0) {
-      read_ids(json, row->ids);
+      orr_arrival_file_read_ids(json, row->ids);
     } else {
       orr_trace_leave_out(trace, key);
       orr_json_skip(json);

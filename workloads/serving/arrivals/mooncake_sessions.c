@@ -13,7 +13,6 @@
  *   workload: {load: {kind: mooncake-sessions, file: traces/agents-made-up.jsonl}}
  */
 #include "sim/base/csv.h"
-#include "sim/base/json.h"
 #include "workloads/serving/arrivals/arrival.h"
 #include "workloads/serving/arrivals/arrival_file.h"
 
@@ -41,8 +40,7 @@ static const OrrFieldTable table = ORR_FIELDS(
                    "What input_length counts: the whole prompt, or what the turn adds to its "
                    "session so far; with hash_ids always the whole."));
 
-#define MOST_ID 9007199254740992.0 /* 2^53: doubles do not hold all whole numbers beyond it */
-#define MOST_S 1e8                 /* three years, as of other traces */
+#define MOST_S 1e8 /* three years, as of other traces */
 
 enum { NONE = G_MAXUINT };
 
@@ -83,21 +81,6 @@ static void close_load(gpointer data) {
 
 /* --- a row --- */
 
-static void read_ids(OrrJson *json, GArray *ids) {
-  if (!orr_json_open(json)) return;
-  while (orr_json_more(json)) {
-    double id = 0;
-    if (!orr_json_number(json, &id)) return;
-    if (!(id >= 0 && id <= MOST_ID)) {
-      orr_diags_error(json->diags, orr_json_place(json),
-                      "hash_ids: %g is not the number of a block", id);
-      json->is_bad = TRUE;
-      return;
-    }
-    ORR_APPEND(ids, guint64, (guint64)id);
-  }
-}
-
 static double *member_of(Row *row, const char *key, guint *ret_bit) {
   const struct {
     const char *key, *alias;
@@ -124,7 +107,7 @@ static void read_row(OrrJson *json, OrrTrace *trace, Row *row) {
     if (member) {
       if (orr_json_number(json, member)) row->found |= bit;
     } else if (strcmp(key, "hash_ids") == 0) {
-      read_ids(json, row->ids);
+      orr_arrival_file_read_ids(json, row->ids);
     } else if (strcmp(key, "session_id") == 0) {
       g_free(row->session);
       row->session = orr_json_text(json);
