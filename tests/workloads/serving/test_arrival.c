@@ -270,7 +270,7 @@ static void test_trace_prefix(void) {
     g_assert_cmpint(serving_request(outcome, i)->cached_tokens, ==, i ? 800 : 0);
   }
   serving_refused("workload.shared-prefix=800;workload.load={kind: sessions, rate: 1}",
-                  "shared-prefix (800) with load sessions: load.system-prompt says");
+                  "shared-prefix (800) with load sessions: load.system-prompt defines");
   g_remove(path);
   g_rmdir(folder);
 }
