@@ -174,6 +174,14 @@ static void ask_loops(OrrLaunchDraft *draft, const GPtrArray *commands, gboolean
   }
 }
 
+/* "--config {(1,2)}": what stands behind the bracket is not the command's. */
+static void refuse_brackets(OrrLaunchDraft *draft, const GPtrArray *commands) {
+  ORR_EACH_POINTER(const OrrLaunchCommand, command, commands)
+    if (command->bracket.line > 0)
+      orr_diags_error(orr_launch_draft_diags(draft), command->bracket,
+                      "'(' inside a command: bash refuses the line; put the word in quotes");
+}
+
 static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {
   g_autoptr(OrrShell) shell = orr_shell_new(draft);
   g_autoptr(GPtrArray) servers = g_ptr_array_new(), trainers = g_ptr_array_new();
@@ -190,6 +198,7 @@ static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {
   }
   const gboolean is_training = trainers->len && !is_stranger(trainers);
   ask_loops(draft, is_training ? trainers : servers, is_training);
+  refuse_brackets(draft, is_training ? trainers : servers);
   if (is_training)
     orr_launch_trainer_read(draft, trainers);
   else if (servers->len && !orr_launch_strangers_refuse(draft, commands, servers))

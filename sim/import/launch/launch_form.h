@@ -111,6 +111,7 @@ typedef struct {
   /* The loop of a script that runs it who knows how often, as written; NULL: none */
   char *loop;
   OrrPlace loop_place;
+  OrrPlace bracket; /* of a "(" in its line, where a shell refuses it; line 0: none */
   gboolean is_background;
 } OrrLaunchCommand;
 

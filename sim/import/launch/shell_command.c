@@ -94,6 +94,7 @@ static void note_command(OrrShell *shell, const OrrShellSimple *simple) {
   command->loop = g_strdup(shell->loop);
   command->loop_place = shell->loop_place;
   command->is_background = shell->is_background;
+  if (simple->bracket) command->bracket = simple->bracket->place;
   g_ptr_array_add(shell->commands, command);
   shell->is_guess = TRUE;
   for (guint i = 0; i < simple->texts->len; i++)
@@ -266,7 +267,8 @@ OrrShellTruth orr_shell_run_simple(OrrShell *shell, const OrrShellTree *tree) {
   if (g_str_has_prefix(first->raw, "((")) return run_arithmetic(shell, first);
   OrrShellSimple simple = {.texts = g_ptr_array_new_with_free_func(g_free),
                            .places = g_ptr_array_new(),
-                           .assignments = g_ptr_array_new()};
+                           .assignments = g_ptr_array_new(),
+                           .bracket = tree->bracket};
   const gboolean was = shell->is_condition;
   shell->is_condition = is_condition(tree);
   sort_tokens(shell, tree, &simple);

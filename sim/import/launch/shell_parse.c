@@ -186,11 +186,19 @@ static OrrShellTree *parse_subshell(Parser *parser) {
 
 static OrrShellTree *parse_command(Parser *parser);
 
-/* "f() ..." or "function f ...". */
+/* Whether an empty pair of brackets is @ahead tokens away: the last token is the end. */
+static gboolean has_brackets(const Parser *parser, guint ahead) {
+  const guint at = parser->next + ahead;
+  return at + 2 < parser->tokens->len && is_raw(parser->tokens->pdata[at], ORR_SHELL_SIGN, "(") &&
+         is_raw(parser->tokens->pdata[at + 1], ORR_SHELL_SIGN, ")");
+}
+
+/* "f() ...", "f () ..." or "function f ...". */
 static OrrShellTree *parse_function(Parser *parser) {
   OrrShellTree *tree = tree_new(ORR_SHELL_FUNCTION, peek(parser)->place);
   take_word(parser, "function");
   g_ptr_array_add(tree->words, take(parser));
+  if (has_brackets(parser, 0)) parser->next += 2;
   skip_newlines(parser);
   g_ptr_array_add(tree->below, parse_command(parser));
   return tree;
@@ -203,6 +211,7 @@ static OrrShellTree *parse_simple(Parser *parser) {
   while (peek(parser)->kind == ORR_SHELL_WORD || peek(parser)->kind == ORR_SHELL_REDIRECT)
     g_ptr_array_add(tree->words, take(parser));
   if (tree->words->len == 0) fail(parser, peek(parser), "a command");
+  if (is_raw(peek(parser), ORR_SHELL_SIGN, "(")) tree->bracket = peek(parser);
   return tree;
 }
 
@@ -219,8 +228,8 @@ static OrrShellTree *parse_compound(Parser *parser) {
   if (is_raw(token, ORR_SHELL_SIGN, "(")) return parse_subshell(parser);
   for (guint i = 0; token->kind == ORR_SHELL_WORD && i < G_N_ELEMENTS(compounds); i++)
     if (strcmp(token->raw, compounds[i].word) == 0) return compounds[i].parse(parser);
-  if (token->kind == ORR_SHELL_WORD && g_str_has_suffix(token->raw, "()") &&
-      !strchr(token->raw, '=')) /* not an empty array */
+  if (token->kind == ORR_SHELL_WORD && !strchr(token->raw, '=') && /* not an empty array */
+      (g_str_has_suffix(token->raw, "()") || has_brackets(parser, 1)))
     return parse_function(parser);
   return parse_simple(parser);
 }

@@ -55,6 +55,9 @@ struct OrrShellTree {
   GPtrArray *below; /* of OrrShellTree * */
   /* Of a compound command: tokens of the redirections behind it, borrowed; NULL: none */
   GPtrArray *redirects;
+  /* Of a simple command: the "(" that follows it, where bash reads no further. A page has such
+   * lines among its commands' output, so that only a known command is refused. NULL: none */
+  const OrrShellToken *bracket;
   OrrPlace place;
   gboolean is_negated;    /* "!" stands in front */
   gboolean is_or;         /* "||" stands in front, else "&&" */
@@ -207,8 +210,9 @@ typedef struct {
   const OrrShellToken *document;
   OrrShellInput input; /* where has_input */
   gboolean has_input;
-  char *target;     /* of > */
-  gboolean appends; /* >> */
+  char *target;                 /* of > */
+  gboolean appends;             /* >> */
+  const OrrShellToken *bracket; /* OrrShellTree.bracket */
 } OrrShellSimple;
 
 typedef OrrShellTruth (*OrrShellBuiltin)(OrrShell *shell, const OrrShellTree *tree,
