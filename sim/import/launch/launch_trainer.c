@@ -158,12 +158,22 @@ static void read_launcher(OrrLaunchDraft *draft, const OrrLaunchCommand *command
  * start the others itself. */
 static void count_tasks(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {
   const OrrLaunchDialect *launcher = NULL;
-  const gint64 nodes = MAX(draft->nodes, 1), tasks = draft->tasks;
+  const gint64 tasks = draft->tasks, own = draft->gpus_per_node;
   for (guint i = 0; i < script; i++)
     if (launcher_end(command, i, &launcher)) return;
+  if (draft->nodes < 1 && tasks > 0)
+    orr_launch_draft_set_nodes(draft, own > 0 && tasks % own == 0 ? tasks / own : 1, "-n of srun");
+  const gint64 nodes = MAX(draft->nodes, 1);
   const gint64 each = tasks > 0 && tasks % nodes == 0 ? tasks / nodes : draft->tasks_per_node;
   if (each > 1 && (draft->gpus_per_node < 1 || each < draft->gpus_per_node))
     orr_launch_draft_set_gpus_per_node(draft, each, "tasks of srun");
+}
+
+/* Launchers of MPI, whose -N is the number of processes on each node (Open MPI, aprun). */
+static gboolean starts_mpi(const OrrLaunchCommand *command, guint i) {
+  static const char *const names[] = {"mpirun", "mpiexec", "orterun", "aprun", NULL};
+  g_autofree char *base = g_path_get_basename(text_at(command, i));
+  return g_strv_contains(names, base);
 }
 
 /* srun -N 4 -n 32 --gpus-per-node 8 */
@@ -171,7 +181,7 @@ static void read_scheduler(OrrLaunchDraft *draft, const OrrLaunchCommand *comman
   static const char *const options[] = {
       "-N", "--nodes", "--gpus-per-node", "--ntasks-per-node", "--ntasks", "-n"};
   gboolean is_srun = FALSE;
-  for (guint i = 0; i < script; i++) {
+  for (guint i = 0; i < script && !starts_mpi(command, i); i++) {
     const char *text = text_at(command, i);
     is_srun = is_srun || strcmp(text, "srun") == 0;
     for (guint k = 0; k < G_N_ELEMENTS(options); k++) {
@@ -189,19 +199,58 @@ static void read_scheduler(OrrLaunchDraft *draft, const OrrLaunchCommand *comman
   if (is_srun) count_tasks(draft, command, script);
 }
 
-/* mpirun -np 16: a process on each GPU, where nothing says on which nodes. */
+/* Processes on each host of "a:4,b:4"; 0: they differ, or the text does not say it. */
+static gint64 slots_of(const char *hosts) {
+  g_auto(GStrv) all = g_strsplit(hosts, ",", -1);
+  gint64 each = 0;
+  for (guint i = 0; all[i]; i++) {
+    const char *colon = strrchr(all[i], ':');
+    const gint64 slots = colon ? g_ascii_strtoll(colon + 1, NULL, 10) : 0;
+    if (slots < 1 || (i > 0 && slots != each)) return 0;
+    each = slots;
+  }
+  return each;
+}
+
+/* Processes on each node by option @i of an MPI launcher: Open MPI's -N, -npernode, --map-by
+ * ppr:4:node and -H a:4,b:4, MPICH's -ppn and -perhost; 0: it is another option. */
+static gint64 each_by(const OrrLaunchCommand *command, guint i) {
+  static const char *const counts[] = {"-N",    "-npernode", "--npernode", "-ppn",
+                                       "--ppn", "-perhost",  NULL};
+  static const char *const maps[] = {"-map-by", "--map-by", NULL}, *const hosts[] = {
+                                                                       "-H", "-host", "--host",
+                                                                       "-hosts", NULL};
+  const char *option = text_at(command, i), *value = text_at(command, i + 1);
+  if (g_strv_contains(counts, option)) return g_ascii_strtoll(value, NULL, 10);
+  if (g_strv_contains(hosts, option)) return slots_of(value);
+  const char *end = strstr(value, ":node");
+  return g_strv_contains(maps, option) && g_str_has_prefix(value, "ppr:") && end
+             ? g_ascii_strtoll(value + 4, NULL, 10)
+             : 0;
+}
+
+/* mpirun -np 16 -npernode 4: a process on each GPU, where nothing says on which nodes. */
 static void read_mpi(OrrLaunchDraft *draft, const OrrLaunchCommand *command, guint script) {
   static const char *const options[] = {"-np", "--np", "-n", NULL};
-  gboolean is_mpi = FALSE;
-  for (guint i = 0; i < script; i++) {
-    g_autofree char *base = g_path_get_basename(text_at(command, i));
-    is_mpi |= strcmp(base, "mpirun") == 0 || strcmp(base, "mpiexec") == 0;
-    const gboolean is_number = is_mpi && g_strv_contains(options, text_at(command, i));
-    const gint64 n = is_number ? g_ascii_strtoll(text_at(command, i + 1), NULL, 10) : 0;
-    if (n < 1 || n > 1 << 22 || draft->nodes * draft->gpus_per_node > 0) continue;
-    orr_launch_draft_set_nodes(draft, 1, text_at(command, i));
-    orr_launch_draft_set_gpus_per_node(draft, n, NULL);
+  const char *from = NULL;
+  gint64 all = 0, each = 0;
+  guint i = 0;
+  while (i < script && !starts_mpi(command, i)) i++;
+  for (i++; i < script; i++) {
+    const gint64 n = g_strv_contains(options, text_at(command, i))
+                         ? g_ascii_strtoll(text_at(command, i + 1), NULL, 10)
+                         : 0;
+    const gint64 here = each_by(command, i);
+    if (n > 0 && n <= 1 << 22 && all == 0) {
+      all = n;
+      from = text_at(command, i);
+    }
+    if (here > 0 && here <= 1 << 22) each = here;
   }
+  if (all < 1 || draft->nodes * draft->gpus_per_node > 0) return;
+  const gboolean is_even = each > 0 && all % each == 0;
+  orr_launch_draft_set_nodes(draft, is_even ? all / each : 1, from);
+  orr_launch_draft_set_gpus_per_node(draft, is_even ? each : all, NULL);
 }
 
 /* WORLD_SIZE=32 python train.py: that many processes, each with a GPU, where no launcher starts
