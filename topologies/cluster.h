@@ -198,6 +198,8 @@ gint64 orr_cluster_n_built_nodes(const OrrCluster *cluster);
  * what copies over it reach, by itself or as a link of the fabric. */
 double orr_cluster_host_link_bytes_per_s(const OrrCluster *cluster);
 double orr_cluster_host_copy_bytes_per_s(const OrrCluster *cluster);
+/* Whether messages to other nodes cross that link, too (node.host.network-path). */
+gboolean orr_cluster_network_on_host_link(const OrrCluster *cluster);
 
 /* Fabric ports (fabric.h): of a node; of one GPU, or of the GPUs that share a NIC. Then what one
  * port is: its bandwidth in bytes/s that large messages reach, and the switch ports that it

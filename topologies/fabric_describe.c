@@ -123,7 +123,7 @@ static void add_nic(GString *text, const OrrFabric *fabric, const OrrCluster *cl
 /* Describes a GPU's PCIe, and the links of the node that can limit it. */
 static void add_host(GString *text, const OrrFabric *fabric, const OrrCluster *cluster) {
   const OrrHostShape *host = &cluster->node.host;
-  const gboolean carries_network = orr_fabric_network_on_pcie(fabric);
+  const gboolean carries_network = orr_cluster_network_on_host_link(fabric->cluster);
   if (fabric->inside_base[0] == fabric->nic_base && !carries_network) return;
   g_autofree char *pcie =
       orr_quantity_format(orr_cluster_host_copy_bytes_per_s(fabric->cluster), ORR_UNIT_BYTES_PER_S);

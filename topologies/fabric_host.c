@@ -47,9 +47,9 @@ double orr_cluster_host_copy_bytes_per_s(const OrrCluster *cluster) {
          (is_limit(cluster) ? MAX(efficiency, measured_with_the_link) : efficiency);
 }
 
-gboolean orr_fabric_network_on_pcie(const OrrFabric *fabric) {
-  const int path = node_of(fabric)->host.network_path;
-  return path == ORR_NETWORK_AUTO ? is_limit(fabric->cluster) : path != ORR_NETWORK_APART;
+gboolean orr_cluster_network_on_host_link(const OrrCluster *cluster) {
+  const int path = cluster->node.host.network_path;
+  return path == ORR_NETWORK_AUTO ? is_limit(cluster) : path != ORR_NETWORK_APART;
 }
 
 gboolean orr_fabric_peers_on_pcie(const OrrFabric *fabric) {
@@ -145,7 +145,7 @@ static void append_slot(const OrrFabric *fabric, gint64 port, gboolean back, GAr
 
 void orr_fabric_append_exit(const OrrFabric *fabric, gint64 gpu, gint64 port, GArray *links) {
   const int path = node_of(fabric)->host.network_path;
-  if (orr_fabric_network_on_pcie(fabric)) append_pcie(fabric, gpu, FALSE, links);
+  if (orr_cluster_network_on_host_link(fabric->cluster)) append_pcie(fabric, gpu, FALSE, links);
   if (path == ORR_NETWORK_BRIDGE) {
     append_switch(fabric, gpu, FALSE, links);
     append_bridge(fabric, gpu, FALSE, links);
@@ -162,7 +162,7 @@ void orr_fabric_append_entry(const OrrFabric *fabric, gint64 gpu, gint64 port, G
     append_bridge(fabric, gpu, TRUE, links);
     append_switch(fabric, gpu, TRUE, links);
   }
-  if (orr_fabric_network_on_pcie(fabric)) append_pcie(fabric, gpu, TRUE, links);
+  if (orr_cluster_network_on_host_link(fabric->cluster)) append_pcie(fabric, gpu, TRUE, links);
 }
 
 void orr_fabric_append_memory(const OrrFabric *fabric, gint64 gpu, gint64 port, gboolean back,

@@ -47,8 +47,6 @@ double orr_fabric_switch_fraction(const OrrFabric *fabric);
 
 /* fabric_host.c. GPU numbers are the machine's. Numbers the links from @base and returns the
  * next free id. */
-/* Whether a GPU's network traffic crosses its PCIe link (cluster.h, network-path). */
-gboolean orr_fabric_network_on_pcie(const OrrFabric *fabric);
 gint64 orr_fabric_number_host_links(OrrFabric *fabric, gint64 base);
 double orr_fabric_host_link_bandwidth(const OrrFabric *fabric, gint64 link);
 char *orr_fabric_host_link_name(const OrrFabric *fabric, gint64 link);

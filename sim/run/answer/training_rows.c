@@ -317,6 +317,13 @@ static void add_warnings(const OrrTrainingWork *work, const OrrCluster *cluster,
                                     "longer than a sequence end with it, and packing.cut: true "
                                     "continues them in the next",
                                     100 * (1 - work->left_out)));
+  if (work->host_peak_bytes > 0 && orr_cluster_n_nodes(cluster) > 1 &&
+      cluster->node.host.network_path == ORR_NETWORK_AUTO &&
+      !orr_cluster_network_on_host_link(cluster))
+    g_ptr_array_add(outcome->warnings,
+                    g_strdup("copies to the host and the network do not share a GPU's PCIe link: "
+                             "NICs below 80 % of it are simulated apart from it "
+                             "(cluster.node.host.network-path: bridge has them share it)"));
   if (r->costs_outside > 0)
     g_ptr_array_add(
         outcome->warnings,
