@@ -95,18 +95,23 @@ void orr_dialect_bridge_precision(OrrLaunchDraft *draft, const char *name, const
 
 /* --- What the line leaves out --- */
 
+/* run_recipe.py takes a recipe and overrides, setup_experiment.py a model and options. */
 static void ask_layout(OrrLaunchDraft *draft) {
-  static const char *const keys[] = {"tensor-model-parallel-size", "pipeline-model-parallel-size",
-                                     "global-batch-size", "seq-length"};
+  static const struct {
+    const char *key, *option, *override;
+  } rows[] = {{"tensor-model-parallel-size", "-tp N", "model.tensor_model_parallel_size=N"},
+              {"pipeline-model-parallel-size", "-pp N", "model.pipeline_model_parallel_size=N"},
+              {"global-batch-size", "-gb N", "train.global_batch_size=N"},
+              {"seq-length", "-sl N", "model.seq_length=N"}};
   const char *recipe = text_of(draft, "recipe");
-  gboolean is_left = FALSE;
-  for (guint i = 0; i < G_N_ELEMENTS(keys); i++)
-    is_left = is_left || !orr_launch_draft_find(draft, &orr_dialect_megatron, keys[i]);
-  if (is_left)
-    orr_launch_draft_ask(draft,
-                         "what does the recipe %s set? The line leaves out a part of the layout "
-                         "or the batch: add -tp, -pp, -mb, -gb and -sl to the line",
-                         recipe ? recipe : "of Megatron-Bridge");
+  g_autoptr(GString) left_out = g_string_new(NULL);
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++)
+    if (!orr_launch_draft_find(draft, &orr_dialect_megatron, rows[i].key))
+      g_string_append_printf(left_out, "%s%s", left_out->len ? " " : "",
+                             recipe ? rows[i].override : rows[i].option);
+  if (left_out->len > 0)
+    orr_launch_draft_ask(draft, "what does the recipe %s set? Add to the line: %s",
+                         recipe ? recipe : "of Megatron-Bridge", left_out->str);
 }
 
 /* The size of a node is the cluster's; how many GPUs a job has is the launcher's word, and whole

@@ -1,0 +1,1 @@
+torchrun --nproc-per-node 8 scripts/training/run_recipe.py --recipe llama3_8b_pretrain_config model.tensor_model_parallel_size=2 train.global_batch_size=128 train.micro_batch_size=1 model.seq_length=8192
