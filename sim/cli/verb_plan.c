@@ -73,6 +73,14 @@ char *orr_verb_plan_currency(OrrLibrary *library, const char *prices) {
   return g_strdup(currency ? currency : "");
 }
 
+double orr_verb_plan_kwh(OrrLibrary *library, const char *prices) {
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  const OrrNode *tree = orr_library_borrow(library, "prices", prices, (OrrPlace){0}, diags);
+  const char *kwh = tree ? orr_node_get_text(tree, "kwh") : NULL;
+  const char *pue = tree ? orr_node_get_text(tree, "pue") : NULL;
+  return kwh ? g_ascii_strtod(kwh, NULL) * (pue ? g_ascii_strtod(pue, NULL) : 1) : 0;
+}
+
 gboolean orr_verb_plan_check(const char *path, GError **error) {
   g_autofree char *before = NULL;
   if (!orr_file_write_check(path, error)) {

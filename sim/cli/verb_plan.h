@@ -51,6 +51,8 @@ GPtrArray *orr_verb_plan_readback(OrrLibrary *library, const OrrScenario *scenar
 
 /* The currency of a document of prices, for a text; newly allocated. "": unknown. */
 char *orr_verb_plan_currency(OrrLibrary *library, const char *prices);
+/* What they ask for a kWh of the machine, pue included; 0: nothing. */
+double orr_verb_plan_kwh(OrrLibrary *library, const char *prices);
 
 /* Before the search: FALSE where nothing can be written to @path, with ORR_FAULT_USAGE where it is
  * a file that `plan` did not make. */

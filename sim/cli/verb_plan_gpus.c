@@ -212,17 +212,35 @@ static char *energy_text(const Search *search, const char *machine, const Try *f
   return g_strdup_printf("at most %.4g", most_w * found->days * 24 / 1e6);
 }
 
-/* One machine's line: @answer is its layout, simulated whole. */
-static void print_machine(const Search *search, const char *machine, const Try *found,
-                          const OrrTrainingResult *answer) {
+/* The cost of @found. Where the machine's energy is not known, its GPUs' power limit bounds their
+ * part of it, and @ret_bounded says so: what else its nodes draw is in no document. */
+static char *cost_text(const Search *search, const char *machine, const Try *found,
+                       const OrrMoney *money, gboolean *ret_bounded) {
+  const double all = search->tokens / useful, hours = found->days * 24 * (double)found->gpus;
+  const double kwh = orr_verb_plan_kwh(search->sweeps.library, search->asked.prices);
+  const double limit_w = orr_plan_board_w(search->sweeps.library, machine);
+  const double hardware =
+      isfinite(money->hardware_per_gpu_hour) ? money->hardware_per_gpu_hour * hours : 0;
+  *ret_bounded = !isfinite(money->per_million_tokens) && kwh > 0 && limit_w > 0;
+  if (!*ret_bounded) return amount(money->per_million_tokens * all / 1e6);
+  return g_strdup_printf("at most %.4g", hardware + limit_w / 1e3 * hours * kwh);
+}
+
+/* One machine's line: @answer is its layout, simulated whole. TRUE: its cost is a bound. */
+static gboolean print_machine(const Search *search, const char *machine, const Try *found,
+                              const OrrTrainingResult *answer) {
   g_autofree char *in_days = g_strdup_printf("%.3g", found->days);
   g_autofree char *band = band_of(found);
   const double all = search->tokens / useful; /* as many as the machine could train in that time */
   g_autofree char *energy = energy_text(search, machine, found, answer->energy_j_per_token * all);
-  g_autofree char *cost = amount(answer->money.per_million_tokens * all / 1e6);
+  gboolean is_bounded = FALSE;
   printf("%-24s %8ld  %8s  %-18s  %13s", machine, found->gpus, in_days, band, energy);
-  if (search->asked.prices) printf("  %12s", cost);
+  if (search->asked.prices) {
+    g_autofree char *cost = cost_text(search, machine, found, &answer->money, &is_bounded);
+    printf("  %13s", cost);
+  }
   printf("  %s\n", verdict_of(found));
+  return is_bounded;
 }
 
 /* All machines that are fast enough, in the order asked; what their layouts draw and cost is
@@ -239,14 +257,19 @@ static gboolean compare(const Search *search, const Try *founds, GError **error)
   g_autofree char *currency =
       prices ? orr_verb_plan_currency(search->sweeps.library, prices) : NULL;
   printf("\n%-24s %8s  %8s  %-18s  %13s", "machine", "GPUs", "days", "80 % band", "MWh of GPUs");
-  if (prices) printf("  %12s", currency);
+  if (prices) printf("  %13s", currency);
   printf("\n");
+  guint n_bounded = 0;
   for (guint i = 0, n = 0; search->machines[i]; i++) {
     if (founds[i].gpus)
-      print_machine(search, search->machines[i], &founds[i], &answers[n++].result.training);
+      n_bounded +=
+          print_machine(search, search->machines[i], &founds[i], &answers[n++].result.training);
     else
       printf("%-24s %8s  no number of GPUs is fast enough\n", search->machines[i], "-");
   }
+  if (n_bounded > 0)
+    printf("at most: with the power limit of the GPUs, since no document says what they draw; what "
+           "else nodes draw is left out of the cost\n");
   orr_study_free(answers, points->len);
   return TRUE;
 }
