@@ -58,9 +58,15 @@ static void add_span(OrrExecutor *executor, guint32 stream, const OrrOp *op, gui
   if (orr_executor_is_lost(executor, stream, end_s)) return;
   executor->end_s = MAX(executor->end_s, end_s);
   if (executor->spans.sink == NULL) return;
-  const OrrSpan span = {
-      stream, op->label, tag_of(executor, stream, op), comm, begin_s, started_s, end_s, beside, 0,
-      0,      0};
+  const OrrSpan span = {.stream = stream,
+                        .label = op->label,
+                        .tag = tag_of(executor, stream, op),
+                        .comm = comm,
+                        .begin_s = begin_s,
+                        .started_s = started_s,
+                        .end_s = end_s,
+                        .beside = beside,
+                        .alone_s = op->kind == ORR_OP_WORK ? op->duration_s : 0};
   keep_span(executor, &span);
 }
 
@@ -70,7 +76,7 @@ void orr_executor_add_run(OrrExecutor *executor, guint32 stream, guint32 routine
   executor->end_s = MAX(executor->end_s, end_s);
   if (executor->spans.sink == NULL) return;
   const OrrSpan span = {stream, call->label, call->tag, G_MAXUINT32, begin_s, begin_s,
-                        end_s,  G_MAXUINT32, routine,   first,       n_ops};
+                        end_s,  G_MAXUINT32, routine,   first,       n_ops,   0};
   keep_span(executor, &span);
 }
 

@@ -23,6 +23,7 @@ typedef struct {
   /* n_ops > 0: not one op but n_ops ops of a routine, from `first` on, each alone on its links and
    * without gaps; the label is the call's */
   guint32 routine, first, n_ops;
+  double alone_s; /* WORK: what it takes where nothing slows it down */
 } OrrSpan;
 
 typedef void (*OrrSpanSink)(const OrrSpan *span, void *user);

@@ -108,7 +108,8 @@ OrrSpan orr_program_part_span(const OrrSpan *span, const OrrProgramOffset *offse
                    shift_back(span->beside, offset->first_label),
                    span->n_ops > 0 ? span->routine - offset->first_routine : span->routine,
                    span->first,
-                   span->n_ops};
+                   span->n_ops,
+                   span->alone_s};
 }
 #pragma GCC diagnostic pop
 

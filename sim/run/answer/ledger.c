@@ -205,20 +205,19 @@ static void add_step_end(OrrLedger *ledger, Account *account, double end_s) {
   *known = MAX(*known, end_s);
 }
 
-/* Work that lasts longer than the sum of its kinds was slowed down: by an overlapped communication,
- * whose kind the difference becomes, or by a slow GPU, which stretches all kinds alike. Noise can
- * also make work shorter. */
+/* What an overlapped communication adds to the work that it slows down becomes its kind. Anything
+ * else that makes work longer than the sum of its kinds (a slow GPU, noise), or shorter (noise),
+ * stretches all kinds alike. */
 static void add_work(OrrLedger *ledger, Account *account, const OrrSpan *span) {
   const GArray *parts = ledger->work->label_seconds;
   double seconds[ORR_N_TIMES] = {0}, sum = 0, stretch = 1;
   for (int kind = 0; kind < ORR_N_TIMES && (span->label + 1) * ORR_N_TIMES <= parts->len; kind++)
     sum += seconds[kind] = g_array_index(parts, double, span->label *ORR_N_TIMES + kind);
-  const double extra_s = span->end_s - span->begin_s - sum;
+  const double lasted_s = span->end_s - span->begin_s;
   const int overlapped = span->beside == G_MAXUINT32 ? -1 : label_of(ledger, span->beside)->kind;
-  if (overlapped >= 0)
-    account->seconds[overlapped] += extra_s;
-  else if (sum > 0 && fabs(extra_s) > 1e-9 * sum)
-    stretch = 1 + extra_s / sum;
+  const double own_s = overlapped >= 0 ? MIN(span->alone_s, lasted_s) : lasted_s;
+  if (overlapped >= 0) account->seconds[overlapped] += lasted_s - own_s;
+  if (sum > 0 && fabs(own_s - sum) > 1e-9 * sum) stretch = own_s / sum;
   for (int kind = 0; kind < ORR_N_TIMES; kind++) account->seconds[kind] += stretch * seconds[kind];
   account->clock_s = span->end_s;
 }

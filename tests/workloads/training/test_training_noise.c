@@ -56,6 +56,7 @@ static Answer simulate_here(const char *sets) {
   double sum = 0; /* kinds of time still add up to the step */
   for (guint i = 0; i < ORR_N_TIMES; i++) sum += outcome->time_by_kind[i];
   g_assert_cmpfloat_with_epsilon(sum / r->iteration_time_s, 1, 1e-9);
+  ORR_EACH(const OrrTimeRow, row, outcome->times) g_assert_cmpfloat(row->seconds, >=, 0);
   return (Answer){r->iteration_time_s, r->step_p50_s,       r->step_p99_s,
                   squares_of(outcome), outcome->lanes->len, FALSE};
 }
@@ -131,12 +132,21 @@ static void test_seed(void) {
   g_assert_cmpfloat(a.p99_s, !=, c.p99_s);
 }
 
+/* The sends of a pipeline slow down the kernels that they overlap: that is the sends' time. What
+ * noise adds to these kernels or takes from them is the kernels' (simulate_here). */
+static void test_beside_sends(void) {
+  const Answer noisy = simulate(
+      "workload.parallel.pp=4;workload.parallel.dp=2;workload.noise.rank=0.2;workload.steps=2");
+  g_assert_cmpfloat(noisy.mean_s, >, 0);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/training-noise/expected-maximum", test_expected_maximum);
   g_test_add_func("/training-noise/one-gpu", test_one_gpu);
   g_test_add_func("/training-noise/meeting-often", test_meeting_often);
   g_test_add_func("/training-noise/slow-gpu", test_slow_gpu);
+  g_test_add_func("/training-noise/beside-sends", test_beside_sends);
   g_test_add_func("/training-noise/folding", test_folding);
   g_test_add_func("/training-noise/seed", test_seed);
   return g_test_run();
