@@ -221,8 +221,8 @@ double orr_double_tree_across(OrrCollectiveFlow *flow, const OrrCollectiveLayout
 guint orr_double_tree_above(guint t, guint node, guint n);
 guint orr_double_tree_depth(guint n);
 
-/* double_tree_steps.c. All sends of an all-reduce, broadcast or reduce; @by_switch: NVSwitches
- * sum and multicast inside domains. */
+/* double_tree_steps.c. All sends of an all-reduce; @by_switch: NVSwitches sum and multicast
+ * inside domains. */
 void orr_double_tree_steps(const OrrCollectiveCall *call, const OrrCollectiveLayout *layout,
                            gboolean by_switch, OrrCollectiveSteps *steps);
 

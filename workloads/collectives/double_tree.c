@@ -25,15 +25,10 @@
  * one unit up and two down; in the other tree one up: 2 S/m in total for any N >= 4 (S for N = 2,
  * 3/2 S for N = 3).
  *
- *   all-reduce          launch + 2 (D alpha_across + (m-1) alpha_inside) + max(2 S/m / B_nic,
- *                       2(m-1)/m S / B_scale_up)
- *   broadcast, reduce   launch + (D' alpha_across + 2(m-1) alpha_inside) + S max(1/m / B_nic, 1 /
- *                       B_scale_up)
+ *   launch + 2 (D alpha_across + (m-1) alpha_inside) + max(2 S/m / B_nic, 2(m-1)/m S / B_scale_up)
  *
- * NCCL has trees for all-reduce alone, so the other two are taken by name only. They follow
- * Sanders: the root domain stands outside, the two trees are over the
- * N-1 others and the root feeds both, so D' = 1 + depth of N-1. The root's domain has one chain
- * from the root through all members.
+ * NCCL has trees for all-reduce alone (src/graph/tuning.cc: broadcast and reduce skip all but the
+ * ring).
  *
  * In a single domain there is one chain (as NCCL on one node), so an all-reduce takes as many hops
  * as the ring's. The channels of a tree reach less than the links' bandwidth (perChMaxTreeBws of
@@ -47,7 +42,6 @@
 typedef struct {
   OrrCollectiveFlow flow;
   OrrCollectiveLayout layout;
-  gboolean up, down; /* directions in which data flows */
 } Trees;
 
 /* The parent of @position > 0 in the in-order tree over @n: one level up or, if that lies
@@ -70,11 +64,10 @@ guint orr_double_tree_above(guint t, guint node, guint n) {
 /* Levels below the root: positions 1, 2, 4, ... lie on one path to it. */
 static guint depth_of(guint n) { return n < 2 ? 0 : g_bit_storage(n - 1); }
 
-/* Adds data between two GPUs: up the tree (from @low), down, or both. */
+/* Adds data between two GPUs, up the tree (from @low) and down. */
 static double add_pair(Trees *trees, gint64 high, gint64 low, guint channel, guint weight) {
-  double up_s = orr_collective_flow_edge(&trees->flow, low, high, channel, trees->up ? weight : 0);
-  double down_s =
-      orr_collective_flow_edge(&trees->flow, high, low, channel, trees->down ? weight : 0);
+  double up_s = orr_collective_flow_edge(&trees->flow, low, high, channel, weight);
+  double down_s = orr_collective_flow_edge(&trees->flow, high, low, channel, weight);
   return MAX(up_s, down_s);
 }
 
@@ -91,16 +84,15 @@ static double add_domains(Trees *trees, guint high, guint low) {
   return dearest_s;
 }
 
-/* Adds both trees over the domains from @first on; domain 0 feeds them if it stands outside.
- * Returns the most expensive hop. */
-static double add_trees(Trees *trees, guint first) {
-  guint n = trees->layout.n_domains - first;
+/* Adds both trees over the domains. Returns the most expensive hop. */
+static double add_trees(Trees *trees) {
+  guint n = trees->layout.n_domains;
   double dearest_s = 0;
   for (guint t = 0; t < ORR_N_TREES; t++)
     for (guint node = 0; node < n; node++) {
       guint above = orr_double_tree_above(t, node, n);
-      if (above == n && first == 0) continue;
-      double hop_s = add_domains(trees, above == n ? 0 : above + first, node + first);
+      if (above == n) continue;
+      double hop_s = add_domains(trees, above, node);
       dearest_s = MAX(dearest_s, hop_s);
     }
   return dearest_s;
@@ -121,20 +113,9 @@ static double add_chains(Trees *trees, guint domain) {
   return dearest_s;
 }
 
-/* Adds the one chain from the root through its domain, with the data of all channels. */
-static double add_root_chain(Trees *trees) {
-  const guint weight = ORR_N_TREES * trees->layout.channels;
-  double dearest_s = 0;
-  for (guint i = 0; i + 1 < orr_collective_layout_size(&trees->layout, 0); i++) {
-    double hop_s = add_pair(trees, trees->layout.gpus[i], trees->layout.gpus[i + 1], 0, weight);
-    dearest_s = MAX(dearest_s, hop_s);
-  }
-  return dearest_s;
-}
-
 double orr_double_tree_across(OrrCollectiveFlow *flow, const OrrCollectiveLayout *layout) {
-  Trees trees = {.flow = *flow, .layout = *layout, .up = TRUE, .down = TRUE};
-  double dearest_s = add_trees(&trees, 0);
+  Trees trees = {.flow = *flow, .layout = *layout};
+  double dearest_s = add_trees(&trees);
   *flow = trees.flow; /* its arrays may have moved */
   return dearest_s;
 }
@@ -147,28 +128,13 @@ static double add_all_reduce(Trees *trees) {
     double hop_s = add_chains(trees, d);
     inside_s = MAX(inside_s, hop_s);
   }
-  double across_s = add_trees(trees, 0);
+  double across_s = add_trees(trees);
   const guint most = orr_collective_layout_most(&trees->layout, 0);
   return 2 * (depth_of(trees->layout.n_domains) * across_s + (most - 1) * inside_s);
 }
 
-static double add_rooted(Trees *trees) {
-  double root_s = add_root_chain(trees), inside_s = 0;
-  const guint n_domains = trees->layout.n_domains,
-              root = orr_collective_layout_size(&trees->layout, 0);
-  for (guint d = 1; d < n_domains; d++) {
-    double hop_s = add_chains(trees, d);
-    inside_s = MAX(inside_s, hop_s);
-  }
-  double across_s = n_domains > 1 ? add_trees(trees, 1) : 0;
-  guint depth = n_domains > 1 ? 1 + depth_of(n_domains - 1) : 0;
-  return depth * across_s + (root - 1) * root_s +
-         (orr_collective_layout_most(&trees->layout, 1) - 1) * inside_s;
-}
-
 static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiveCall *call) {
-  if (call->op != ORR_ALL_REDUCE && call->op != ORR_BROADCAST && call->op != ORR_REDUCE)
-    return FALSE;
+  if (call->op != ORR_ALL_REDUCE) return FALSE;
   if (context->gpus_per_switch == 0) return TRUE;
   g_auto(OrrCollectiveLayout) layout;
   orr_collective_layout_init_hosts(&layout, context->fabric, call->gpus, call->n);
@@ -177,11 +143,11 @@ static gboolean supports(const OrrCollectiveContext *context, const OrrCollectiv
 
 static void plan(const OrrCollectiveContext *context, const OrrCollectiveCall *call,
                  GArray *phases) {
-  Trees trees = {.up = call->op != ORR_BROADCAST, .down = call->op != ORR_REDUCE};
+  Trees trees = {0};
   orr_collective_layout_init_hosts(&trees.layout, context->fabric, call->gpus, call->n);
   orr_collective_flow_init(&trees.flow, context);
   orr_collective_flow_fill(&trees.flow, call->bytes, call->bytes / trees.layout.channels);
-  double latency_s = call->op == ORR_ALL_REDUCE ? add_all_reduce(&trees) : add_rooted(&trees);
+  double latency_s = add_all_reduce(&trees);
   double unit_bytes = call->bytes / (ORR_N_TREES * trees.layout.channels);
   orr_collective_flow_finish(&trees.flow, latency_s, unit_bytes, phases);
   orr_collective_flow_clear(&trees.flow);
@@ -198,7 +164,6 @@ static void steps(const OrrCollectiveContext *context, const OrrCollectiveCall *
 /* For one member per domain. */
 static double oracle(const OrrCollectiveCall *call, double alpha_s, double bytes_per_s) {
   double transfer_s = call->bytes / bytes_per_s;
-  if (call->op != ORR_ALL_REDUCE) return (1 + depth_of(call->n - 1)) * alpha_s + transfer_s;
   double units = MIN(call->n, 4); /* units of S/2 that the busiest rank sends */
   return 2 * depth_of(call->n) * alpha_s + units / ORR_N_TREES * transfer_s;
 }

@@ -8,8 +8,6 @@
  *   up      a domain's members give to its k-th (chain, or NVSwitch), children to their parent's
  *   root    turns round: what came up goes down
  *   down    from the parent, on to the children, and into the domain
- *
- * Broadcast only goes down, from the root's domain, which stands outside; reduce only goes up.
  */
 #include "workloads/collectives/collective_private.h"
 
@@ -20,11 +18,11 @@ typedef struct {
   guint n;
 } Needs;
 
-/* One tree of one channel. Node i of the tree is domain first + i. */
+/* One tree of one channel. Node i of the tree is domain i. */
 typedef struct {
   OrrCollectiveSteps *steps;
   const OrrCollectiveLayout *layout;
-  guint tree, channel, first, n;
+  guint tree, channel, n;
   gboolean by_switch; /* in a domain, the NVSwitch gathers and spreads; otherwise a chain does */
   double bytes;       /* bytes per chunk */
   guint *above;       /* parent of each node; n: the root */
@@ -32,9 +30,7 @@ typedef struct {
   /* by edge: its send of the previous chunk; first the two edges of each member of a domain, then
    * the trees' edges */
   guint32 *last;
-  Needs *risen,
-      *came; /* by node: the sends that brought the chunk up to it and down to it; the last entry
-              * is the root that stands outside */
+  Needs *risen, *came; /* by node: the sends that brought the chunk up to it and down to it */
 } Tree;
 
 static void add_need(Needs *needs, guint32 send) {
@@ -137,80 +133,34 @@ static void spread(Tree *tree, guint domain, Needs needs) {
   }
 }
 
-/* Adds the chain through the domain of the root, which stands outside. Returns the send that
- * brings the chunk to the k-th member, which feeds the tree; ORR_NO_SEND if that is the root
- * itself. */
-static guint32 root_down(Tree *tree) {
-  guint32 passed = ORR_NO_SEND, got = ORR_NO_SEND;
-  for (guint i = 0; i + 1 < size_of(tree, 0); i++) {
-    Needs needs = {{0}, 0};
-    add_need(&needs, passed);
-    passed = send(tree, inner_edge(tree, 0, i, TRUE), tree->layout->gpus[i],
-                  tree->layout->gpus[i + 1], needs);
-    if (i + 1 == tree->channel) got = passed;
-  }
-  return got;
-}
-
-/* The same towards the root; the k-th member waits for what has risen to it. */
-static void root_up(Tree *tree, const Needs *risen) {
-  guint32 passed = ORR_NO_SEND;
-  for (guint i = size_of(tree, 0) - 1; i > 0; i--) {
-    Needs needs = i == tree->channel ? *risen : (Needs){{0}, 0};
-    add_need(&needs, passed);
-    passed = send(tree, inner_edge(tree, 0, i, FALSE), tree->layout->gpus[i],
-                  tree->layout->gpus[i - 1], needs);
-  }
-}
-
-/* The k-th member of the parent; for the root of the tree, of the root's domain. */
-static gint64 parent(const Tree *tree, guint node) {
-  const guint above = tree->above[node];
-  return member(tree, above == tree->n ? 0 : above + tree->first, 0);
-}
-
 static void rise(Tree *tree) {
-  for (guint node = 0; node <= tree->n; node++) tree->risen[node].n = 0;
+  for (guint node = 0; node < tree->n; node++) tree->risen[node].n = 0;
   for (guint i = tree->n; i-- > 0;) {
-    const guint node = tree->order[i], domain = node + tree->first;
-    add_need(&tree->risen[node], gather(tree, domain));
-    if (tree->above[node] == tree->n && tree->first == 0) continue;
-    add_need(&tree->risen[tree->above[node]],
-             send(tree, tree_edge(tree, node, FALSE), member(tree, domain, 0), parent(tree, node),
-                  tree->risen[node]));
+    const guint node = tree->order[i], above = tree->above[node];
+    add_need(&tree->risen[node], gather(tree, node));
+    if (above == tree->n) continue;
+    add_need(&tree->risen[above], send(tree, tree_edge(tree, node, FALSE), member(tree, node, 0),
+                                       member(tree, above, 0), tree->risen[node]));
   }
 }
 
-/* @from: the sends that bring the chunk to the root of the tree, or to the member that feeds it
- * from outside. */
-static void descend(Tree *tree, const Needs *from) {
+/* From the root, to which the chunk has risen. */
+static void descend(Tree *tree) {
   for (guint i = 0; i < tree->n; i++) {
-    const guint node = tree->order[i], domain = node + tree->first;
-    const Needs *needs = tree->above[node] == tree->n ? from : &tree->came[tree->above[node]];
-    tree->came[node] = *needs;
-    if (tree->above[node] < tree->n || tree->first > 0) {
-      const guint32 got = send(tree, tree_edge(tree, node, TRUE), parent(tree, node),
-                               member(tree, domain, 0), *needs);
+    const guint node = tree->order[i], above = tree->above[node];
+    tree->came[node] = tree->risen[node];
+    if (above < tree->n) {
+      const guint32 got = send(tree, tree_edge(tree, node, TRUE), member(tree, above, 0),
+                               member(tree, node, 0), tree->came[above]);
       tree->came[node] = (Needs){{got}, 1};
     }
-    spread(tree, domain, tree->came[node]);
+    spread(tree, node, tree->came[node]);
   }
-}
-
-static void step_chunk(Tree *tree, OrrCollectiveOp op) {
-  Needs from = {{0}, 0};
-  if (op != ORR_BROADCAST) rise(tree);
-  if (op == ORR_REDUCE) return root_up(tree, &tree->risen[tree->n]);
-  if (op == ORR_BROADCAST)
-    add_need(&from, root_down(tree));
-  else
-    from = tree->risen[tree->order[0]];
-  descend(tree, &from);
 }
 
 void orr_double_tree_steps(const OrrCollectiveCall *call, const OrrCollectiveLayout *layout,
                            gboolean by_switch, OrrCollectiveSteps *steps) {
-  const guint first = call->op == ORR_ALL_REDUCE ? 0 : 1, m = layout->channels;
+  const guint m = layout->channels;
   const double bytes = call->bytes / (ORR_N_TREES * m);
   const guint n_chunks = orr_collective_steps_chunks(steps, bytes, layout->n_domains == 1,
                                                      2 * ORR_N_TREES * m * call->n);
@@ -220,14 +170,16 @@ void orr_double_tree_steps(const OrrCollectiveCall *call, const OrrCollectiveLay
                       .layout = layout,
                       .tree = i % ORR_N_TREES,
                       .channel = i / ORR_N_TREES,
-                      .first = first,
-                      .n = layout->n_domains - first,
+                      .n = layout->n_domains,
                       .by_switch = by_switch,
                       .bytes = bytes / n_chunks};
     tree_init(&trees[i]);
   }
   for (guint chunk = 0; chunk < n_chunks; chunk++)
-    for (guint i = 0; i < ORR_N_TREES * m; i++) step_chunk(&trees[i], call->op);
+    for (guint i = 0; i < ORR_N_TREES * m; i++) {
+      rise(&trees[i]);
+      descend(&trees[i]);
+    }
   for (guint i = 0; i < ORR_N_TREES * m; i++) tree_clear(&trees[i]);
   g_free(trees);
 }

@@ -173,7 +173,6 @@ static void test_unequal(void) {
   static const Case cases[] = {
       {"ring", ORR_ALL_REDUCE, 2, 12, 1, 1e9, ONE_LEAF, 1 + 4.0 / 22, 0.04},
       {"tree", ORR_ALL_REDUCE, 2, 12, 1, 1e10, ONE_LEAF, 1, 0.02},
-      {"tree", ORR_BROADCAST, 2, 12, 1, 1e10, ONE_LEAF, 1, 0.03},
       {"nvls-tree", ORR_ALL_REDUCE, 2, 12, 1, 1e10, ONE_LEAF, 1, 0.02},
       {"pairwise", ORR_ALL_TO_ALL, 2, 12, 1, 1e9, ONE_LEAF, 1, 0.15}};
   check_all(cases, G_N_ELEMENTS(cases));
@@ -190,8 +189,6 @@ static void test_trees(void) {
       {"tree", ORR_ALL_REDUCE, 64, 64, 8, 1e3, ONE_LEAF, 1, 0.02},
       {"tree", ORR_ALL_REDUCE, 1, 8, 1, 1e10, ONE_LEAF, 1, 0.02},
       {"tree", ORR_ALL_REDUCE, 4, 32, 1, 1e10, ONE_LEAF, 1, 0.02},
-      {"tree", ORR_BROADCAST, 16, 16, 8, 1e10, ONE_LEAF, 1, 0.02},
-      {"tree", ORR_REDUCE, 16, 16, 8, 1e10, ONE_LEAF, 1, 0.02},
       {"nvls", ORR_ALL_REDUCE, 1, 8, 1, 1e10, ONE_LEAF, 1, 0.02},
       {"nvls-tree", ORR_ALL_REDUCE, 4, 32, 1, 1e10, ONE_LEAF, 1, 0.02},
       {"nvls-tree", ORR_ALL_REDUCE, 4, 32, 1, 1e4, ONE_LEAF, 1, 0.02},
@@ -227,11 +224,9 @@ static void test_hierarchical_chain(void) {
 }
 
 /* In between: 100 MB are 96 chunks a tree, behind which 12 levels fill and drain, four chunks of
- * an edge at a time; the root's chain through its node comes before the trees of a broadcast.
- * One flow has neither. */
+ * an edge at a time, which one flow lacks. */
 static void test_tree_fills(void) {
-  static const Case cases[] = {{"tree", ORR_ALL_REDUCE, 64, 64, 8, 1e8, ONE_LEAF, 1.2, 0.2},
-                               {"tree", ORR_BROADCAST, 4, 32, 1, 1e10, ONE_LEAF, 1.03, 0.03}};
+  static const Case cases[] = {{"tree", ORR_ALL_REDUCE, 64, 64, 8, 1e8, ONE_LEAF, 1.2, 0.2}};
   check_all(cases, G_N_ELEMENTS(cases));
 }
 
