@@ -93,13 +93,17 @@ static void test_joint(void) {
   const OrrCollectiveAlgorithm *ring =
       (const OrrCollectiveAlgorithm *)orr_registry_find(&orr_collective_registry, "ring");
   const OrrCollectiveCall call = {.op = ORR_ALL_REDUCE, .bytes = 1e6, .gpus = gpus, .n = 4};
-  OrrCollectiveCall half = call, more = call;
+  g_autofree gint64 *moved = g_memdup2(gpus, 16 * sizeof *gpus);
+  OrrCollectiveCall half = call, more = call, elsewhere = call;
+  moved[15] = 16;
+  elsewhere.gpus = moved;
   half.n = 8;
   more.bytes = 2e6;
   OrrCollectiveCache *cache = orr_collective_cache_new(machine.fabric, NULL);
   const OrrJointCalls calls = {&context, &call, 4, NULL};
   const OrrJointCalls others[] = {{&context, &half, 2, NULL},
                                   {&context, &more, 4, NULL},
+                                  {&context, &elsewhere, 4, NULL},
                                   {&context, &call, 3, NULL},
                                   {&context, &call, 4, ring}};
   g_autoptr(OrrCollectivePlan) plan = orr_collective_plan(&context, &call, NULL, NULL);

@@ -6,13 +6,14 @@
 #include "tests/workloads/training/training_fixture.h"
 #include "workloads/training/comm/training_traffic.h"
 
-/* Groups of 12 experts' ranks on nodes of 8 GPUs: some lie on two nodes, some on three. */
+/* Groups of 6 and 12 experts' ranks on nodes of 8 GPUs: some lie in a node, most do not. */
 #define MIXTURE "cluster.nodes=6;model.moe={experts: 12, topk: 2};workload.batch.global=96;"
 
 static const char *const layouts[] = {
     MIXTURE "workload.parallel={tp: 1, pp: 1, dp: 48, ep: 12}",
     MIXTURE "workload.parallel={tp: 4, pp: 1, dp: 12, ep: 12, etp: 1, sequence-parallel: true}",
     MIXTURE "workload.parallel={tp: 1, pp: 1, dp: 48, ep: 4}",
+    MIXTURE "workload.parallel={tp: 1, pp: 1, dp: 48, ep: 6}",
     MIXTURE "workload.parallel={tp: 1, pp: 2, dp: 24, ep: 4}",
 };
 
