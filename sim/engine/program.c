@@ -54,6 +54,7 @@ OrrProgram *orr_program_new(void) {
   program->label_index = g_hash_table_new_full(hash_label, equal_labels, g_free, NULL);
   program->comms = g_array_new(FALSE, FALSE, sizeof(OrrComm));
   program->phases = g_array_new(FALSE, FALSE, sizeof(OrrPhase));
+  program->newest = g_array_new(FALSE, TRUE, sizeof(guint32));
   program->routines = g_array_new(FALSE, FALSE, sizeof(OrrRoutine));
   g_array_set_clear_func(program->routines, clear_routine);
   program->faults = g_array_new(FALSE, FALSE, sizeof(OrrFault));
@@ -67,9 +68,10 @@ OrrProgram *orr_program_new(void) {
 
 void orr_program_free(OrrProgram *program) {
   if (program == NULL) return;
-  GArray *arrays[] = {program->links,  program->lanes,  program->streams,  program->labels,
-                      program->comms,  program->phases, program->faults,   program->slowdowns,
-                      program->losses, program->epochs, program->reroutes, program->routines};
+  GArray *arrays[] = {program->links,     program->lanes,  program->streams, program->labels,
+                      program->comms,     program->phases, program->newest,  program->faults,
+                      program->slowdowns, program->losses, program->epochs,  program->reroutes,
+                      program->routines};
   for (guint i = 0; i < G_N_ELEMENTS(arrays); i++) g_array_unref(arrays[i]);
   orr_use_rows_clear(&program->paths);
   orr_use_rows_clear(&program->kept);
@@ -145,10 +147,34 @@ guint32 orr_program_path(OrrProgram *program, const OrrLinkUse *uses, guint n_us
   return orr_use_rows_n(&program->paths) - 1;
 }
 
+static gboolean are_equal(const OrrPhase *a, const OrrPhase *b, guint n) {
+  for (guint i = 0; i < n; i++)
+    if (a[i].latency_s != b[i].latency_s || a[i].bytes != b[i].bytes || a[i].path != b[i].path)
+      return FALSE;
+  return TRUE;
+}
+
+/* Where the program keeps @phases. A step makes the same comm for each micro-batch, so a comm takes
+ * the phases of the comm that began with the same path before it, if they are equal. */
+static guint32 keep_phases(OrrProgram *program, const OrrPhase *phases, guint n) {
+  const guint32 end = program->phases->len, path = n > 0 ? phases[0].path : ORR_NO_PATH;
+  if (path >= orr_use_rows_n(&program->paths)) {
+    if (n > 0) g_array_append_vals(program->phases, phases, n);
+    return end;
+  }
+  if (path >= program->newest->len) g_array_set_size(program->newest, path + 1);
+  guint32 *newest = &g_array_index(program->newest, guint32, path);
+  if (*newest > 0 && *newest - 1 + n <= end &&
+      are_equal(&g_array_index(program->phases, OrrPhase, *newest - 1), phases, n))
+    return *newest - 1;
+  g_array_append_vals(program->phases, phases, n);
+  *newest = end + 1;
+  return end;
+}
+
 guint32 orr_program_comm(OrrProgram *program, guint32 n_members, const OrrPhase *phases,
                          guint n_phases) {
-  OrrComm comm = {n_members, program->phases->len, n_phases};
-  if (n_phases > 0) g_array_append_vals(program->phases, phases, n_phases);
+  const OrrComm comm = {n_members, keep_phases(program, phases, n_phases), n_phases};
   g_array_append_val(program->comms, comm);
   return program->comms->len - 1;
 }

@@ -99,7 +99,8 @@ struct OrrProgram {
   GArray *labels;  /* OrrLabel */
   GHashTable *label_index;
   GArray *comms;     /* OrrComm */
-  GArray *phases;    /* OrrPhase */
+  GArray *phases;    /* OrrPhase; equal comms share theirs */
+  GArray *newest;    /* guint32 by path: the newest phases that begin with it, + 1; 0: none */
   GArray *routines;  /* OrrRoutine */
   GArray *faults;    /* OrrFault */
   GArray *slowdowns; /* OrrSlowdown */

@@ -30,6 +30,32 @@ static guint32 add_stream(OrrProgram *program) {
   return orr_program_stream(program, orr_program_lane(program, "rank", 1), "comm");
 }
 
+/* Adds a comm that sends @bytes over @path. Returns where its phases begin, counted from the first
+ * comm's. */
+static gint place_of(OrrProgram *program, guint32 path, double bytes) {
+  const OrrPhase phases[] = {{1e-6, bytes, path}, {2e-6, 0, ORR_NO_PATH}};
+  guint n;
+  const guint32 comm = orr_program_comm(program, 1, phases, 2);
+  const OrrPhase *kept = orr_program_phases(program, comm, &n);
+  g_assert_cmpuint(n, ==, 2);
+  g_assert_cmpfloat(kept->bytes, ==, bytes);
+  return (gint)(kept - orr_program_phases(program, 0, &n));
+}
+
+/* Equal comms share their phases, also where others come between them; a comm that differs in
+ * bytes or path has its own. */
+static void shared_phases(void) {
+  g_autoptr(OrrProgram) program = orr_program_new();
+  orr_program_link(program, "up", 1e9);
+  const guint32 a = PATH(program, {0, 1}), b = PATH(program, {0, 2});
+  g_assert_cmpint(place_of(program, a, 1e6), ==, 0);
+  g_assert_cmpint(place_of(program, b, 1e6), ==, 2);
+  g_assert_cmpint(place_of(program, a, 1e6), ==, 0);
+  g_assert_cmpint(place_of(program, a, 2e6), ==, 4);
+  g_assert_cmpint(place_of(program, a, 2e6), ==, 4);
+  g_assert_cmpint(place_of(program, b, 1e6), ==, 2);
+}
+
 static void text(void) {
   g_autoptr(OrrProgram) program = orr_program_new();
   orr_program_link(program, "up", 1e9);
@@ -431,6 +457,7 @@ static void names_on_demand(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/program/text", text);
+  g_test_add_func("/program/shared-phases", shared_phases);
   g_test_add_func("/program/loops", loops);
   g_test_add_func("/program/looking", looking);
   g_test_add_func("/program/empty", empty);
