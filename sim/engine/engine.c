@@ -296,21 +296,6 @@ void orr_engine_drop(OrrEngine *engine, OrrTransfer *transfer) {
   orr_spares_give(&engine->ended, transfer->n_uses, transfer);
 }
 
-void orr_engine_rename(OrrEngine *engine, OrrEngineRename rename, void *data) {
-  for (guint32 i = 0; i < engine->calendar.n; i++) {
-    OrrEvent *event = engine->calendar.keys[i].event;
-    if (!event->transfer) event->user = rename(event->call, event->user, data);
-  }
-  for (guint i = 0; i < engine->transfers.len; i++) {
-    OrrEvent *event = &((OrrTransfer *)engine->transfers.pdata[i])->event;
-    event->user = rename(event->call, event->user, data);
-  }
-  for (guint i = engine->batch_at; i < engine->batch.len; i++) {
-    OrrEvent *event = engine->batch.pdata[i];
-    event->user = rename(event->call, event->user, data);
-  }
-}
-
 gboolean orr_engine_postpone(OrrEngine *engine, double delay_s, OrrEngineConcern concerns,
                              void *data) {
   const OrrCalendar *calendar = &engine->calendar;

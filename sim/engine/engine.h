@@ -88,11 +88,6 @@ void orr_engine_drag(OrrEngine *engine, OrrTransfer *transfer, double drag);
 /* Ends the transfer now, without its call. */
 void orr_engine_drop(OrrEngine *engine, OrrTransfer *transfer);
 
-/* Gives every pending call and every transfer in flight the user that @rename
- * returns for it. */
-typedef void *(*OrrEngineRename)(OrrEngineCall call, void *user, void *data);
-void orr_engine_rename(OrrEngine *engine, OrrEngineRename rename, void *data);
-
 /* Postpones by @delay_s the pending calls and the transfers in flight that @concerns: those
  * transfers rest until then, with their rates. Exact where none of them shares a link with another
  * transfer before. FALSE, with nothing changed, while it concerns events of this very date that are

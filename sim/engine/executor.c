@@ -101,26 +101,38 @@ static void start_transfer(void *user) {
     orr_engine_drag(executor->engine, comm->transfer, comm->drag);
 }
 
+static OrrCommState *begin_comm(OrrExecutor *executor, guint32 index) {
+  OrrCommState *comm = executor->spares;
+  if (comm)
+    executor->spares = comm->next_spare;
+  else
+    comm = g_new(OrrCommState, 1);
+  *comm = (OrrCommState){
+      .executor = executor, .comm = index, .members = {ORR_NOBODY, ORR_NOBODY}, .drag = 1};
+  return executor->comms[index] = comm;
+}
+
 static void end_comm(OrrExecutor *executor, OrrCommState *comm, double end_s) {
-  guint32 index = (guint32)(comm - executor->comms);
-  orr_repeats_note(executor, index, end_s);
+  orr_repeats_note(executor, comm->comm, end_s);
   for (guint32 stream; (stream = take_first(executor->streams, &comm->members)) != ORR_NOBODY;) {
     OrrStreamState *state = &executor->streams[stream];
     if (executor->overlaps.works) orr_overlaps_end_flight(executor, stream);
-    add_span(executor, stream, orr_stream_op(state), index, state->now_s, comm->started_s, end_s,
-             G_MAXUINT32);
+    add_span(executor, stream, orr_stream_op(state), comm->comm, state->now_s, comm->started_s,
+             end_s, G_MAXUINT32);
     state->now_s = end_s;
     state->waiting = FALSE;
     orr_stream_list_append(executor->streams, &executor->ready, stream);
   }
-  comm->n_arrived = comm->phase = 0; /* a routine's comm is joined again in its next call */
-  comm->started_s = 0;
+  executor->comms[comm->comm] = NULL; /* a routine's comm is joined again in its next call */
+  comm->next_spare = executor->spares;
+  executor->spares = comm;
 }
 
 static void comm_is_over(void *user) {
   OrrCommState *comm = user;
-  end_comm(comm->executor, comm, comm->end_s);
-  run_ready(comm->executor);
+  OrrExecutor *executor = comm->executor;
+  end_comm(executor, comm, comm->end_s);
+  run_ready(executor);
 }
 
 /* From @at_s on, adds delays up to the next transfer or the end. Only a transfer needs the
@@ -153,21 +165,22 @@ static void begin_flights(OrrExecutor *executor, OrrCommState *comm) {
   if (executor->overlaps.drags) orr_executor_drag_begin(executor, comm);
 }
 
-/* TRUE when all members have arrived. */
-static gboolean arrive(OrrExecutor *executor, guint32 stream, OrrCommState *comm) {
+/* The comm's state, when all members have arrived; before, NULL. */
+static OrrCommState *arrive(OrrExecutor *executor, guint32 stream, guint32 index) {
+  OrrCommState *comm = executor->comms[index];
+  if (!comm) comm = begin_comm(executor, index);
   executor->streams[stream].waiting = TRUE;
   orr_stream_list_append(executor->streams, &comm->members, stream);
   comm->started_s = MAX(comm->started_s, executor->streams[stream].now_s);
-  if (++comm->n_arrived < orr_comm_of(executor->program, comm - executor->comms)->n_members)
-    return FALSE;
+  if (++comm->n_arrived < orr_comm_of(executor->program, index)->n_members) return NULL;
   if (executor->overlaps.works) begin_flights(executor, comm);
   orr_executor_choose_phases(executor, comm);
-  return TRUE;
+  return comm;
 }
 
 static void join_comm(OrrExecutor *executor, guint32 stream, guint32 index) {
-  OrrCommState *comm = &executor->comms[index];
-  if (arrive(executor, stream, comm)) go_on_from(executor, comm, comm->started_s);
+  OrrCommState *comm = arrive(executor, stream, index);
+  if (comm) go_on_from(executor, comm, comm->started_s);
 }
 
 double orr_executor_rate_alone(const OrrExecutor *executor, guint32 path) {
@@ -180,9 +193,9 @@ double orr_executor_rate_alone(const OrrExecutor *executor, guint32 path) {
 }
 
 void orr_executor_join_since(OrrExecutor *executor, guint32 stream) {
-  OrrCommState *comm = &executor->comms[orr_stream_op(&executor->streams[stream])->target];
+  const guint32 index = orr_stream_op(&executor->streams[stream])->target;
+  OrrCommState *comm = arrive(executor, stream, index); /* its only member */
   const double now_s = orr_engine_now(executor->engine);
-  arrive(executor, stream, comm);
   for (double at_s = comm->started_s;;) {
     guint32 next = comm->phase;
     double begin_s = at_s;
@@ -303,21 +316,19 @@ static void note_end_of_flow(OrrExecutor *executor, const OrrCommState *comm) {
 
 static void comm_goes_on(void *user) {
   OrrCommState *comm = user;
+  OrrExecutor *executor = comm->executor;
   comm->transfer = NULL;
-  comm->executor->n_transferred++;
-  note_end_of_flow(comm->executor, comm);
+  executor->n_transferred++;
+  note_end_of_flow(executor, comm);
   /* The engine treats dates that differ by rounding as equal, so its time can be slightly before
    * the start. */
-  go_on_from(comm->executor, comm, MAX(comm->started_s, orr_engine_now(comm->executor->engine)));
-  run_ready(comm->executor);
-}
-
-gboolean orr_executor_is_comm_call(OrrEngineCall call) {
-  return call == start_transfer || call == comm_is_over || call == comm_goes_on;
+  go_on_from(executor, comm, MAX(comm->started_s, orr_engine_now(executor->engine)));
+  run_ready(executor);
 }
 
 guint32 orr_executor_comm_call_stream(OrrEngineCall call, const void *user) {
-  return orr_executor_is_comm_call(call) ? ((const OrrCommState *)user)->members.first : ORR_NOBODY;
+  const gboolean is_one = call == start_transfer || call == comm_is_over || call == comm_goes_on;
+  return is_one ? ((const OrrCommState *)user)->members.first : ORR_NOBODY;
 }
 
 /* Set-up */
@@ -365,10 +376,8 @@ static void set_up_states(OrrExecutor *executor) {
   const OrrStreamList empty = {ORR_NOBODY, ORR_NOBODY};
   executor->ready = empty;
   executor->streams = g_new0(OrrStreamState, program->streams->len + 1);
-  executor->comms = g_new0(OrrCommState, program->comms->len + 1);
+  executor->comms = g_new0(OrrCommState *, program->comms->len + 1);
   executor->events = g_new(OrrEventState, program->n_events + 1);
-  for (guint32 i = 0; i < program->comms->len; i++)
-    executor->comms[i] = (OrrCommState){.executor = executor, .members = empty, .drag = 1};
   for (guint32 i = 0; i < program->n_events; i++) executor->events[i] = (OrrEventState){empty, -1};
   for (guint32 i = 0; i < program->streams->len; i++) {
     executor->streams[i].lane = orr_program_stream_lane(program, i);
@@ -379,10 +388,18 @@ static void set_up_states(OrrExecutor *executor) {
   }
 }
 
+static void free_comms(OrrExecutor *executor) {
+  for (guint32 i = 0; executor->comms && i < executor->program->comms->len; i++)
+    g_free(executor->comms[i]);
+  for (OrrCommState *spare; (spare = executor->spares) != NULL; g_free(spare))
+    executor->spares = spare->next_spare;
+  g_free(executor->comms);
+}
+
 void orr_executor_free(OrrExecutor *executor) {
   if (!executor) return;
-  ORR_FREE(executor->streams, executor->comms, executor->events, executor->links,
-           executor->changes);
+  free_comms(executor);
+  ORR_FREE(executor->streams, executor->events, executor->links, executor->changes);
   orr_use_rows_clear(&executor->uses);
   orr_slowdowns_clear(&executor->slowdowns);
   orr_overlaps_clear(&executor->overlaps);

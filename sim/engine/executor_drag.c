@@ -56,7 +56,7 @@ void orr_executor_drag_change(OrrExecutor *executor, guint32 lane) {
   for (guint32 i = overlaps->first[lane]; i < overlaps->first[lane + 1]; i++) {
     const guint32 stream = overlaps->streams[i];
     if (!overlaps->in_flight[stream]) continue;
-    OrrCommState *comm = &executor->comms[orr_stream_target(&executor->streams[stream])];
+    OrrCommState *comm = executor->comms[orr_stream_target(&executor->streams[stream])];
     const double here = drag_on(executor, stream);
     if (here == comm->drag) continue;
     comm->drag = here > comm->drag ? here : drag_of(executor, comm);

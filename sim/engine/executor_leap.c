@@ -307,7 +307,7 @@ OrrCommState *orr_leaper_joined(const OrrExecutor *executor, guint32 stream) {
   if (!state->waiting || state->next_op == 0) return NULL;
   const OrrOp *op = orr_stream_op(state);
   const gboolean is_in = op->kind == ORR_OP_COMM || (op->kind == ORR_OP_BESIDE && state->helps > 0);
-  return is_in ? &executor->comms[orr_stream_target(state)] : NULL;
+  return is_in ? executor->comms[orr_stream_target(state)] : NULL;
 }
 
 /* Spans that streams ahead of the engine have already left behind. */

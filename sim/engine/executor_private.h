@@ -26,12 +26,14 @@ typedef struct {
   guint32 first, last;
 } OrrStreamList;
 
-typedef struct {
+/* Of a comm from its first member's arrival to its end: comms take turns with a few states. */
+typedef struct OrrCommState {
   OrrExecutor *executor;
+  guint32 comm;
+  struct OrrCommState *next_spare;
   OrrStreamList members; /* that have arrived */
-  guint32 n_arrived;
+  guint32 n_arrived, n_phases;
   guint32 phase; /* the current phase; while a transfer is in flight, the next one */
-  guint32 n_phases;
   const OrrPhase *phases;
   OrrTransfer *transfer; /* in flight, or NULL */
   double drag;           /* of its transfers now; 1 unless overlaps.drags */
@@ -104,7 +106,8 @@ struct OrrExecutor {
   const OrrProgram *program;
   OrrEngine *engine;
   OrrStreamState *streams;
-  OrrCommState *comms;
+  OrrCommState **comms; /* NULL: nobody is in it */
+  OrrCommState *spares; /* of comms that have ended: a list */
   OrrEventState *events;
   OrrLink *links;         /* program's kept link -> engine's */
   OrrLinkChange *changes; /* of the program's faults */
@@ -187,19 +190,18 @@ gboolean orr_executor_call_meet(OrrExecutor *executor, guint32 stream);
 /* a stream has no more ops: if it helped, that is over */
 void orr_executor_call_helped(OrrExecutor *executor, guint32 stream);
 
-/* Calls of routines in one go. Where express is on, no stream runs ahead of the engine, as
- * above. */
+/* Calls of routines in one go. Where express is on, no stream runs ahead of the engine. */
 gboolean orr_express_is_possible(const OrrProgram *program);
 void orr_express_init(OrrExecutor *executor); /* after the links are the engine's */
 void orr_express_clear(OrrExpress *express, const OrrProgram *program);
 /* From the op that @stream is at to the end of @routine, which it is in; FALSE: op by op. */
 gboolean orr_express_begin(OrrExecutor *executor, guint32 stream, guint32 routine);
-/* A transfer over @uses is about to begin, or has ended; a comm is about to begin on another
- * stream of the lane. */
 /* The op that the stream's run is in now; G_MAXUINT32: it has no run, or overlaps a comm. */
 guint32 orr_express_op(OrrExecutor *executor, guint32 stream);
 /* Hands over the span of the run's ops before that one; the run goes on from it. */
 void orr_express_split(OrrExecutor *executor, guint32 stream);
+/* A transfer over @uses is about to begin, or has ended; a comm is about to begin on another
+ * stream of the lane. */
 void orr_express_begin_flow(OrrExecutor *executor, const OrrLinkUse *uses, guint n_uses);
 void orr_express_end_flow(OrrExecutor *executor, const OrrLinkUse *uses, guint n_uses);
 void orr_express_meet_lane(OrrExecutor *executor, guint32 lane);
@@ -237,7 +239,6 @@ void orr_leaper_note_span(OrrExecutor *executor);
 /* The stream that an engine call is about, and moving the dates of what is under way on it; each in
  * the file that makes the calls. ORR_NOBODY: not one of these calls. */
 guint32 orr_executor_comm_call_stream(OrrEngineCall call, const void *user);
-gboolean orr_executor_is_comm_call(OrrEngineCall call);
 guint32 orr_express_call_stream(OrrEngineCall call, const void *user);
 void orr_express_postpone(OrrExecutor *executor, guint32 stream, double delay_s);
 

@@ -41,16 +41,12 @@ static const OrrPhase *phases_in(const OrrProgram *program, gint64 index, guint3
   return (const OrrPhase *)(void *)program->phases->data + found->first_phase;
 }
 
-static guint32 number_of(const OrrExecutor *executor, const OrrCommState *comm) {
-  return (guint32)(comm - executor->comms);
-}
-
 void orr_executor_choose_phases(const OrrExecutor *executor, OrrCommState *comm) {
   const OrrProgram *program = executor->program;
   gint64 index = -1;
   while (index + 1 < program->epochs->len && epoch_at(program, index + 1)->at_s <= comm->started_s)
     index++;
-  comm->phases = phases_in(program, index, number_of(executor, comm), &comm->n_phases);
+  comm->phases = phases_in(program, index, comm->comm, &comm->n_phases);
 }
 
 static gboolean same_uses(const OrrLinkUse *a, guint n_a, const OrrLinkUse *b, guint n_b) {
@@ -83,8 +79,7 @@ static gboolean same_shape(const OrrPhase *a, const OrrPhase *b, guint n) {
 }
 
 static gboolean is_under_way(const OrrExecutor *executor, const OrrCommState *comm) {
-  return comm->n_arrived ==
-             orr_program_comm_members(executor->program, number_of(executor, comm)) &&
+  return comm->n_arrived == orr_program_comm_members(executor->program, comm->comm) &&
          comm->members.first != ORR_NOBODY;
 }
 
@@ -92,9 +87,9 @@ static void epoch_begins(void *user) {
   const OrrDatedCall *call = user;
   OrrExecutor *executor = call->executor;
   for (guint32 i = 0; i < orr_program_n_comms(executor->program); i++) {
-    OrrCommState *comm = &executor->comms[i];
+    OrrCommState *comm = executor->comms[i];
     guint n = 0;
-    if (!is_under_way(executor, comm)) continue;
+    if (!comm || !is_under_way(executor, comm)) continue;
     const OrrPhase *phases = phases_in(executor->program, call->index, i, &n);
     if (n == comm->n_phases && phases != comm->phases && same_shape(phases, comm->phases, n))
       comm_moves(executor, comm, phases);
@@ -111,8 +106,8 @@ static void lane_is_lost(void *user) {
   const OrrDatedCall *call = user;
   OrrExecutor *executor = call->executor;
   for (guint32 i = 0; i < orr_program_n_comms(executor->program); i++) {
-    OrrCommState *comm = &executor->comms[i];
-    if (comm->transfer == NULL ||
+    OrrCommState *comm = executor->comms[i];
+    if (!comm || comm->transfer == NULL ||
         !orr_executor_comm_is_lost(executor, comm, orr_engine_now(executor->engine)))
       continue;
     orr_engine_drop(executor->engine, comm->transfer);

@@ -195,7 +195,7 @@ static gboolean has_former(const OrrExecutor *executor, guint32 stream) {
   const OrrCommState *comm = orr_leaper_joined(executor, stream);
   if (former == ORR_NOBODY) return TRUE;
   if (!comm) return will_happen(executor, former);
-  if (executor->comms[former].n_arrived > 0) return FALSE;
+  if (executor->comms[former]) return FALSE;
   for (guint32 s = comm->members.first; s != ORR_NOBODY; s = executor->streams[s].next)
     if (former_target(executor, s) != former) return FALSE;
   return TRUE;
@@ -255,32 +255,24 @@ static void move_waiters(OrrExecutor *executor, const GArray *streams) {
   }
 }
 
-static void move_comm(OrrExecutor *executor, guint32 stream, GHashTable *moved) {
+static void move_comm(OrrExecutor *executor, guint32 stream) {
   OrrCommState *comm = orr_leaper_joined(executor, stream);
   const guint32 former = former_target(executor, stream);
   if (!comm || former == ORR_NOBODY || comm->members.first != stream) return;
-  OrrCommState *then = &executor->comms[former];
-  *then = *comm;
-  if (comm->phases) then->phases = orr_program_phases(executor->program, former, &then->n_phases);
-  *comm = (OrrCommState){.executor = executor, .members = {ORR_NOBODY, ORR_NOBODY}, .drag = 1};
-  g_hash_table_insert(moved, comm, then);
-}
-
-static void *moved_user(OrrEngineCall call, void *user, void *moved) {
-  void *then = orr_executor_is_comm_call(call) ? g_hash_table_lookup(moved, user) : NULL;
-  return then ? then : user;
+  executor->comms[comm->comm] = NULL;
+  executor->comms[former] = comm;
+  comm->comm = former;
+  if (comm->phases) comm->phases = orr_program_phases(executor->program, former, &comm->n_phases);
 }
 
 static void take_back(OrrExecutor *executor, guint32 first) {
   OrrLeaper *leaper = executor->leaper;
-  g_autoptr(GHashTable) moved = g_hash_table_new(NULL, NULL);
   g_autoptr(GArray) streams = g_array_new(FALSE, FALSE, sizeof(guint32));
   for (guint32 s = 0; s < executor->program->streams->len; s++)
     if (coupled_of(leaper, executor->streams[s].lane) == first) g_array_append_val(streams, s);
   ORR_EACH_VALUE(const guint32, value, streams) move_events(executor, value);
   move_waiters(executor, streams);
-  ORR_EACH_VALUE(const guint32, number, streams) move_comm(executor, number, moved);
-  if (g_hash_table_size(moved) > 0) orr_engine_rename(executor->engine, moved_user, moved);
+  ORR_EACH_VALUE(const guint32, number, streams) move_comm(executor, number);
   ORR_EACH_VALUE(const guint32, stream, streams) {
     OrrStreamState *state = &executor->streams[stream];
     *(state->call > 0 ? &state->call : &state->next_op) -= leaper->ranges[stream].n_ops;

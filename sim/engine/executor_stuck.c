@@ -52,7 +52,7 @@ static void add_waiting(GString *text, const OrrExecutor *executor, guint32 stre
   if (op->kind == ORR_OP_COMM) {
     g_string_append_printf(text, "comm %u \"%s\", %u of %u there; still to come: ", target,
                            orr_program_label_name(executor->program, op->label),
-                           executor->comms[target].n_arrived,
+                           executor->comms[target]->n_arrived,
                            orr_program_comm_members(executor->program, target));
     add_missing(text, executor, ORR_OP_COMM, target);
   } else {
@@ -100,7 +100,7 @@ static void note_stream(const OrrExecutor *executor, guint32 stream, Held *held)
   const OrrStreamState *state = &executor->streams[stream];
   const OrrOp *op = state->waiting ? orr_stream_op(state) : NULL;
   if (!op || op->kind != ORR_OP_COMM) return;
-  const OrrCommState *comm = &executor->comms[orr_stream_target(state)];
+  const OrrCommState *comm = executor->comms[orr_stream_target(state)];
   if (comm->n_arrived != orr_program_comm_members(executor->program, orr_stream_target(state)))
     return;
   for (guint32 p = 0; p < comm->n_phases; p++) {
