@@ -4,6 +4,8 @@
  * By conservation: the rows of a name have as many calls, and take as long, as the spans of that
  * name on the first lane; and what is gathered is all that a rank's weights hold.
  */
+#include "sim/run/simulate.h"
+#include "sim/run/world.h"
 #include "tests/workloads/training/training_fixture.h"
 
 /* Of one name: calls, seconds and bytes in a step. */
@@ -96,10 +98,43 @@ static void test_tensors(void) {
   assert_close(rows.seconds + again.seconds, spans.seconds / outcome->steps->len, 0.01);
 }
 
+static OrrOutcome *outcome_in(OrrRunWorld *world, const OrrScenario *scenario,
+                              const OrrSimulation *options) {
+  g_autoptr(GError) error = NULL;
+  OrrOutcome *outcome = orr_simulate_in(world, scenario, options, &error);
+  g_assert_no_error(error);
+  return outcome;
+}
+
+/* A shortened step replays passes as one event each, and counts their calls as they come: calls and
+ * their mean time are those of a whole step. */
+static void test_brief(void) {
+  g_autoptr(GError) error = NULL;
+  g_autoptr(OrrScenario) scenario =
+      scenario_of(shared_library(), scenario_text, "engine=fair;workload.parallel={tp: 4, pp: 2}");
+  g_autoptr(OrrRunWorld) world = orr_run_world_new(shared_library(), scenario, &error);
+  g_assert_no_error(error);
+  g_autoptr(OrrOutcome) whole = outcome_in(world, scenario, &(OrrSimulation){0});
+  g_autoptr(OrrOutcome) brief =
+      outcome_in(world, scenario, &(OrrSimulation){.brief = TRUE, .shorten = 1});
+  g_assert_cmpint(2 * brief->result.training.events, <, whole->result.training.events);
+  g_assert_cmpuint(brief->collectives->len, ==, whole->collectives->len);
+  for (guint i = 0; i < whole->collectives->len; i++) {
+    const OrrCollectiveRow *a = &g_array_index(whole->collectives, OrrCollectiveRow, i),
+                           *b = &g_array_index(brief->collectives, OrrCollectiveRow, i);
+    g_test_message("%s: %ld and %ld calls, %g and %g s", a->name, a->count, b->count, a->mean_s,
+                   b->mean_s);
+    g_assert_cmpstr(a->name, ==, b->name);
+    g_assert_cmpint(a->count, ==, b->count);
+    assert_close(a->mean_s, b->mean_s, 1e-9);
+  }
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/training-collectives/conserved", test_conserved);
   g_test_add_func("/training-collectives/all-weights", test_all_weights);
   g_test_add_func("/training-collectives/tensors", test_tensors);
+  g_test_add_func("/training-collectives/brief", test_brief);
   return g_test_run();
 }
