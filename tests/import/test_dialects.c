@@ -129,6 +129,8 @@ static void test_rules(gconstpointer data) {
   g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
   g_autofree char *code = sources(dialect);
   g_assert_nonnull(orr_launch_dialect_sentence(dialect));
+  if (dialect->signs && strchr(dialect->signs, '-'))
+    complain("%s: signs have '_' for '-': %s", dialect->name, dialect->signs);
   g_autoptr(OrrDiags) diags = orr_diags_new();
   g_array_unref(orr_launch_table_rules(dialect, diags));
   g_autofree char *errors = orr_diags_text(diags);

@@ -39,6 +39,7 @@ static const Shape shapes[] = {
      "8"},
     {"rail-only", "{kind: rail-only, radix: 64}", "4"},
     {"rail-only", "{kind: rail-only, radix: 8, nodes-per-leaf: 4}", "8"},
+    {"rail-twin", "{kind: rail-twin, radix: 64}", "4"},
     {"rail-optimized", "{kind: rail-optimized, radix: 24, nodes-per-group: 3}", "4"},
     {"rail-optimized",
      "{kind: rail-optimized, levels: 3, radix: 16, nodes-per-group: 3, groups-per-pod: 2}", "1"},
@@ -56,10 +57,15 @@ enum { N_NODES = 12, N_GPUS = 48 };
   "nodes", "12", "node.scale-up-domain", (shape_).domain, "fabric", in_domains(&(shape_), buffer), \
       "routing", (routing_)
 
-/* rail-only with a domain over two nodes stands inside nvlink-domain. */
+/* Whether NICs of different rails do not reach each other (rail-only). */
+static gboolean is_by_rail(const Shape *shape) {
+  const OrrEntry *entry = orr_registry_find(&orr_fabric_registry, shape->kind);
+  return strcmp(shape->kind, "nvlink-domain") != 0 && ((const OrrFabricKind *)entry)->reaches;
+}
+
+/* A fabric by rails with a domain over two nodes stands inside nvlink-domain. */
 static const char *in_domains(const Shape *shape, char buffer[1024]) {
-  if (strcmp(shape->kind, "rail-only") != 0 || strcmp(shape->domain, "8") != 0)
-    return shape->fabric;
+  if (!is_by_rail(shape) || strcmp(shape->domain, "8") != 0) return shape->fabric;
   g_snprintf(buffer, 1024, "{kind: nvlink-domain, scale-out: %s}", shape->fabric);
   return buffer;
 }
@@ -167,7 +173,7 @@ static void test_spread_routes(void) {
   char buffer[1024];
   for (guint i = 0; i < G_N_ELEMENTS(shapes); i++)
     for (guint r = 0; r < (takes_every_routing(&shapes[i]) ? 3 : 1); r++) {
-      if (strcmp(shapes[i].kind, "rail-only") == 0) continue; /* crossing rails is checked above */
+      if (is_by_rail(&shapes[i])) continue; /* crossing rails is checked above */
       FIXTURE(fixture, 5, SHAPED(shapes[i], routings[r]));
       for (gint64 dst = 1; dst < N_GPUS; dst += 3) check_paths(&fixture, 0, dst);
     }

@@ -99,7 +99,7 @@ struct OrrLaunchDialect {
    * resembles none, is a warning instead of an error */
   gboolean has_own_options;
   /* Of its config, a tree of YAML or JSON: keys, separated by blanks, any of which says that a
-   * tree is this program's; "a.b" lies deeper. NULL: it has none */
+   * tree is this program's; "a.b" lies deeper; '_' stands for '-', too. NULL: it has none */
   const char *signs;
   /* Adds the settings of a config, whose references are resolved. NULL: every leaf is one */
   void (*read)(OrrLaunchDraft *draft, const OrrNode *tree);
