@@ -107,7 +107,7 @@ static OrrOutcome *outcome_in(OrrRunWorld *world, const OrrScenario *scenario,
 }
 
 /* A shortened step replays passes as one event each, and counts their calls as they come: calls and
- * their mean time are those of a whole step. */
+ * their mean time are a whole step's. */
 static void test_brief(void) {
   g_autoptr(GError) error = NULL;
   g_autoptr(OrrScenario) scenario =
