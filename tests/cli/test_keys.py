@@ -98,7 +98,7 @@ CASES = [
     ("megatron-sc21-1.7b", ["cluster.device.profile=old", "workload.batch={global: 32, micro: 1}"],
      "cluster.device.profile=many-operators", "iteration_time_s", UP),
     ("nccl-tests-dgx-h100-16", ["cluster=l40s-server", "cluster.device.profile=near", "workload.algorithm=ring",
-                                "workload.protocol=simple"],
+                                "workload.protocol=ll"],
      "cluster.device.profile=far", "time_s", UP),
 ]
 
@@ -106,8 +106,10 @@ PROFILES = {
     "old": "base: a100-80gb-sxm\nconstants: {eager-operator: 10 us}",
     "slow-operators": "base: a100-80gb-sxm\nconstants: {eager-operator: 1 ms}",
     "many-operators": "base: a100-80gb-sxm\nconstants: {eager-operators: 90}",
-    "near": "base: l40s\nnccl: [{algorithm: ring, protocol: simple, host-step: 1 us}]",
-    "far": "base: l40s\nnccl: [{algorithm: ring, protocol: simple, host-step: 1 ms}]",
+    "near": "base: l40s\nnccl: [{algorithm: ring, protocol: simple, host-step: 1 us}, "
+            "{algorithm: ring, protocol: ll, host-step: 2 us}]",
+    "far": "base: l40s\nnccl: [{algorithm: ring, protocol: simple, host-step: 1 us}, "
+           "{algorithm: ring, protocol: ll, host-step: 1 ms}]",
 }
 
 

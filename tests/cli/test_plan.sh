@@ -169,7 +169,7 @@ check "no objective" 'refuses serving --model llama-3.1-8b --cluster dgx-h100-su
 check "neither rate nor GPUs" 'refuses serving --model llama-3.1-8b --cluster dgx-h100-superpod --input 10 --output 10 --ttft 1s --tpot 1s && grep -q "needs --rate X or --gpus N" said'
 check "neither machine nor device" 'refuses serving --model llama-3.1-8b --gpus 1 --input 10 --output 10 --ttft 1s --tpot 1s && grep -q "needs --cluster NAME" said'
 check "a device without a machine" 'refuses serving --model llama-3.1-8b --devices abacus --gpus 1 --input 10 --output 10 --ttft 1s --tpot 1s && grep -q "no cluster of the library has device .abacus." said'
-check "a setting that is searched" 'refuses serving --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 1 --input 10 --output 10 --ttft 1s --tpot 1s --set workload.kv-dtype=fp8 && grep -q "limits it: --kv-cache" said'
+check "a setting that is searched" 'refuses serving --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 1 --input 10 --output 10 --ttft 1s --tpot 1s --set workload.kv-dtype=fp8 && grep -q "its limits: --kv-cache" said'
 
 awk 'BEGIN { print "arrival_s,input_tokens,output_tokens,tenant"; for (i = 0; i < 200; i++) print 5 + (i % 100 < 50 ? i / 2 : i) + 60 * int(i / 100) ","  200 + 37 * i % 800 "," 5 + i % 30 ",a" }' | sort -t, -n > sorted.csv
 run plan serving --model llama-3.1-8b --devices h100-sxm,mi300x --gpus 1 --input 200 --output 20 --ttft 1s --tpot 30ms --precision bf16 --kv-cache bf16 --aggregated --db none -o makers.yaml

@@ -56,7 +56,9 @@ void orr_dialect_rollouts_commands_software(OrrLaunchDraft *draft,
                                             const OrrLaunchDialect *dialect) {
   for (guint i = 0; !draft->options->stack && i < G_N_ELEMENTS(software); i++) {
     if (software[i].dialect != dialect) continue;
-    set_newest(draft, "workload.update.stack", software[i].update);
+    const char *sharding = orr_launch_draft_get(draft, "workload.update.optimizer.sharding.kind");
+    const gboolean is_megatron = g_strcmp0(sharding, "distributed-optimizer") == 0;
+    set_newest(draft, "workload.update.stack", is_megatron ? "megatron-core" : software[i].update);
     set_newest(draft, "workload.rollout.stack", software[i].rollout);
     orr_launch_draft_remark(draft, "software assumed: %s trains, %s rolls out",
                             orr_launch_draft_get(draft, "workload.update.stack"),
