@@ -39,7 +39,6 @@ static const Shape shapes[] = {
      "8"},
     {"rail-only", "{kind: rail-only, radix: 64}", "4"},
     {"rail-only", "{kind: rail-only, radix: 8, nodes-per-leaf: 4}", "8"},
-    {"rail-twin", "{kind: rail-twin, radix: 64}", "4"},
     {"rail-optimized", "{kind: rail-optimized, radix: 24, nodes-per-group: 3}", "4"},
     {"rail-optimized",
      "{kind: rail-optimized, levels: 3, radix: 16, nodes-per-group: 3, groups-per-pod: 2}", "1"},
