@@ -30,6 +30,9 @@
  * roofline: one library's kernels lose as much to padding and sorting on both. MI300X's three
  * layers, each left out, are 30 % off by the others' rows, 10 % by these and MI355X's.
  *
+ * A table whose rows are all of tp 1 is a tuner's, which times what one rank multiplies: a rank of
+ * tp is looked up there as a layer of its own width.
+ *
  * The distance is over differences of logarithms. hidden and topk weigh most, since libraries tune
  * other tiles and kernels for them; the split weighs least; and the largest power of two, up to
  * 256, in a rank's width of an expert counts too, since kernels are written for it. The weights are
@@ -515,6 +518,16 @@ static double least_tokens(const OrrCostMoe *moe, const OrrMoeShape *shape, cons
   return is_other ? ceil((double)layer->experts / (double)layer->topk) : 0;
 }
 
+/* A table without splits is a tuner's: each row is one rank's products, whose width is that rank's
+ * part of an expert. There a rank of tp is the layer of its own width. */
+static void as_in_table(const OrrCostMoe *moe, Layer *layer) {
+  for (guint i = 0; i < moe->curves->len; i++)
+    if (g_array_index(moe->curves, Curve, i).layer.tp > 1) return;
+  if (moe->curves->len == 0 || layer->inter % layer->tp != 0) return;
+  layer->inter /= layer->tp;
+  layer->tp = 1;
+}
+
 OrrCost orr_cost_moe(const OrrCostModel *model, const OrrOperator *op) {
   const OrrMoeShape *shape = &op->moe;
   Layer layer = layer_of(shape);
@@ -525,6 +538,7 @@ OrrCost orr_cost_moe(const OrrCostModel *model, const OrrOperator *op) {
       op->dtype == ORR_FP16 ? ORR_BF16 : (OrrDtype)op->dtype; /* both run at one rate */
   const OrrCostMoe *moe = find_table(model, dtype, shape->imbalance);
   if (layer.projections <= 0) layer.projections = known_projections(moe, &layer);
+  if (moe) as_in_table(moe, &layer);
   const double tokens = fmax((double)shape->tokens, least_tokens(moe, shape, &layer));
   double roofline_s =
       moe_roofline_s(model, dtype, shape->stored.weight_bytes, queried_load(shape, &layer), &layer);

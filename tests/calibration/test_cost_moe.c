@@ -220,6 +220,22 @@ static void test_how(void) {
   g_assert_cmpint(moe_cost(model, ORR_BF16, 0, 16, &row).how, ==, ORR_HOW_OUTSIDE);
 }
 
+/* A table of ranks' products: four ranks that split a layer four times as wide multiply what its
+ * row was measured with. With a row of a split in the table they are layers of their own. */
+static void test_ranks_of_a_tuner(void) {
+  g_autoptr(OrrProfile) profile = sample_profile(two_layers);
+  g_autoptr(OrrCostModel) model = model_of(profile, &round_device);
+  OrrProfileMoeRow row = {.hidden = 1024, .inter = 2048, .topk = 2, .experts = 8, .tp = 4, .ep = 1};
+  assert_near(moe_cost(model, ORR_BF16, 0, 4, &row).time_s * 1e6, 40, 1e-12);
+  g_assert_cmpint(moe_cost(model, ORR_BF16, 0, 4, &row).how, ==, ORR_HOW_MEASURED);
+  g_autofree char *text = g_strconcat(
+      two_layers,
+      "  - {hidden: 1024, inter: 512, topk: 2, experts: 8, tp: 2, ep: 1, us: \"9 9 9\"}\n", NULL);
+  g_autoptr(OrrProfile) split = sample_profile(text);
+  g_autoptr(OrrCostModel) other = model_of(split, &round_device);
+  g_assert_cmpint(moe_cost(other, ORR_BF16, 0, 4, &row).how, !=, ORR_HOW_MEASURED);
+}
+
 /* Rows of a device with 1.5 times the bandwidth: as far from the roofline as they were, and
  * carried over. Reading weights is all that takes time here, so that the roofline without its 10
  * us of overhead is 1.5 times as long. */
@@ -339,5 +355,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/cost-moe/rows-of-another-device", test_rows_of_another_device);
   g_test_add_func("/moe/rows-of-a-third-device", test_rows_of_a_third_device);
   g_test_add_func("/cost-moe/left-out", test_left_out);
+  g_test_add_func("/cost-moe/ranks-of-a-tuner", test_ranks_of_a_tuner);
   return g_test_run();
 }
