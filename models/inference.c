@@ -389,8 +389,8 @@ void orr_inference_shared_experts(const OrrModel *model, guint kind, const OrrIn
 OrrDtype orr_inference_sent(const OrrInferenceShard *shard) {
   double stored;
   const OrrDtype products = products_of(shard, ORR_QUANTIZED_EXPERTS, &stored);
-  return orr_dtype_bytes(products) < orr_dtype_bytes(shard->activations) ? ORR_FP8
-                                                                         : shard->activations;
+  if (orr_dtype_bytes(products) >= orr_dtype_bytes(shard->activations)) return shard->activations;
+  return shard->gathered ? products : ORR_FP8;
 }
 
 double orr_inference_met(const OrrModel *model, guint kind, gint64 groups) {

@@ -46,12 +46,13 @@ typedef enum {
 typedef struct {
   OrrInferencePart part;
   gint64 tp;
-  gint64 dp;        /* groups of attention data parallelism, tp ranks each; 0 as 1 */
-  gint64 ep;        /* number of groups of the tp * dp ranks that have whole experts; the ranks of a
+  gint64 dp; /* groups of attention data parallelism, tp ranks each; 0 as 1 */
+  gint64 ep; /* number of groups of the tp * dp ranks that have whole experts; the ranks of a
               * group split each; 0 as 1 */
-  double imbalance; /* see operator.h */
-  double fullest;   /* the same */
-  gint64 redundant; /* copies of experts beyond one of each, over all ranks */
+  gboolean gathered;      /* each rank gets all tokens, not only its experts' */
+  double imbalance;       /* see operator.h */
+  double fullest;         /* the same */
+  gint64 redundant;       /* copies of experts beyond one of each, over all ranks */
   gint64 experts_at_once; /* tokens for which the experts' kernels have room; 0: all */
   OrrDtype weights;       /* of the layers' products: bf16, fp8, fp4 ... */
   OrrDtype activations;   /* between kernels, and of the embedding and the head: bf16 or fp16 */
@@ -122,8 +123,8 @@ OrrInferenceHeads orr_inference_decode_heads(const OrrModel *model, guint kind,
  * token goes to each group that has one of its experts, 1 - C(E - E / groups, k) / C(E, k); to one
  * group where the layer is dense; 0 without a feed-forward. */
 double orr_inference_met(const OrrModel *model, guint kind, gint64 groups);
-/* The format in which tokens are sent to experts: fp8 where their products are narrower than the
- * activations. */
+/* The format in which tokens are sent to experts: the products' where they are gathered, fp8 where
+ * products are narrower than the activations otherwise. */
 OrrDtype orr_inference_sent(const OrrInferenceShard *shard);
 /* Whether a layer of @kind has an attention core and a cache. */
 gboolean orr_inference_attends(const OrrModel *model, guint kind);

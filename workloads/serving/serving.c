@@ -296,9 +296,9 @@ static const OrrField parallel_fields[] = {
           "Expert-parallel size: whole experts are distributed over this many of the tp * "
           "dp-attention ranks, or of feed-forward.gpus; the rest of the ranks split each expert."),
     ORR_FIELD_TEXT(OrrServingParallel, "all-to-all", all_to_all, "auto",
-                   "All-to-all of experts' tokens under dp-attention: auto (DeepEP's low-latency "
-                   "kernels up to 128 tokens per rank, otherwise its normal ones), nccl, or an "
-                   "algorithm of `orrery list collectives`."),
+                   "Exchange of experts' tokens under dp-attention: auto (DeepEP's low-latency "
+                   "kernels up to 128 tokens per rank, else its normal ones), nccl, gather (its "
+                   "all-gather and reduce-scatter), or one of `orrery list collectives`."),
     ORR_FIELD_REAL(OrrServingParallel, "imbalance", imbalance, ORR_UNIT_NONE, "0",
                    "Exponent of the power law of tokens over experts; 0: each token draws its "
                    "experts, without preference.",

@@ -9,6 +9,7 @@ OrrInferenceShard orr_serving_shard(const OrrServing *params) {
   OrrInferenceShard shard = {.tp = params->parallel.tp,
                              .dp = params->parallel.dp_attention,
                              .ep = params->parallel.ep,
+                             .gathered = g_strcmp0(params->parallel.all_to_all, "gather") == 0,
                              .imbalance = params->parallel.imbalance,
                              .redundant = params->parallel.redundant,
                              .experts_at_once = params->engine.experts_at_once,

@@ -210,6 +210,8 @@ void orr_launch_serving_all_to_all(OrrLaunchDraft *draft, OrrLaunchSetting *sett
     orr_launch_draft_set(draft, rule->path, "deepep-low-latency", setting, NULL);
   else if (strstr(value, "deepep"))
     orr_launch_draft_set(draft, rule->path, "deepep", setting, NULL);
+  else if (g_str_equal(value, "allgather_reducescatter"))
+    orr_launch_draft_set(draft, rule->path, "gather", setting, NULL);
   else
     orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED,
                            "this exchange of tokens: computed as DeepEP's");

@@ -40,12 +40,11 @@ static OrrCollectiveContext context_of(const OrrServingCostParams *params) {
       .gpus_per_switch = orr_nccl_gpus_per_switch(&params->nccl, params->world->cluster)};
 }
 
-static OrrCollectivePlan *plan(const OrrServingCostParams *params, OrrCollectiveOp op, double bytes,
-                               GError **error) {
+static OrrCollectivePlan *plan(const OrrServingCostParams *params, OrrCollectiveOp op, gint64 ranks,
+                               double bytes, GError **error) {
   const OrrCollectiveContext context = context_of(params);
-  g_autofree gint64 *gpus = gpus_of(params, params->shard.tp);
-  const OrrCollectiveCall call = {
-      .op = op, .bytes = bytes, .gpus = gpus, .n = (guint)params->shard.tp};
+  g_autofree gint64 *gpus = gpus_of(params, ranks);
+  const OrrCollectiveCall call = {.op = op, .bytes = bytes, .gpus = gpus, .n = (guint)ranks};
   return orr_collective_cache_plan(params->world->plans, &context, &call,
                                    choose(params, &context, &call), error);
 }
@@ -60,6 +59,20 @@ static const OrrCollectiveAlgorithm *choose_exchange(const OrrServingCostParams 
   if (g_str_equal(name, "auto")) name = tokens <= 128 ? "deepep-low-latency" : "deepep";
   return (const OrrCollectiveAlgorithm *)(gconstpointer)orr_registry_find(&orr_collective_registry,
                                                                           name);
+}
+
+/* NCCL gathers the tokens of all ranks, and scatters the sums of their experts. */
+static gboolean is_gathered(const OrrServingCostParams *params) {
+  return g_str_equal(params->all_to_all, "gather");
+}
+
+static OrrCollectivePlan *plan_gathered(const OrrServingCostParams *params, const OrrOperator *op,
+                                        GError **error) {
+  const gint64 ranks = ranks_of(params);
+  const double bytes =
+      (double)(ranks * op->comm.tokens * op->comm.hidden) * orr_dtype_bytes((OrrDtype)op->dtype);
+  return plan(params, g_str_equal(op->name, "combine") ? ORR_REDUCE_SCATTER : ORR_ALL_GATHER, ranks,
+              bytes, error);
 }
 
 static OrrCollectivePlan *plan_exchange(const OrrServingCostParams *params, const OrrOperator *op,
@@ -84,9 +97,10 @@ static OrrCollectivePlan *plan_exchange(const OrrServingCostParams *params, cons
 
 static OrrCollectivePlan *plan_operator(const OrrServingCostParams *params, const OrrOperator *op,
                                         GError **error) {
-  if (op->comm.op == ORR_COMM_ALL_TO_ALL) return plan_exchange(params, op, error);
+  if (op->comm.op == ORR_COMM_ALL_TO_ALL)
+    return (is_gathered(params) ? plan_gathered : plan_exchange)(params, op, error);
   return plan(params, op->comm.op == ORR_COMM_ALL_GATHER ? ORR_ALL_GATHER : ORR_ALL_REDUCE,
-              op->bytes, error);
+              params->shard.tp, op->bytes, error);
 }
 
 OrrCost orr_serving_collectives_cost(const OrrServingCostParams *params, const OrrOperator *op) {
@@ -99,7 +113,8 @@ double orr_serving_collectives_sent(const OrrServingCostParams *params, const Or
   const double n = (double)(exchanges ? ranks_of(params) : params->shard.tp);
   double bytes = op->bytes;
   if (exchanges)
-    bytes = (double)op->comm.tokens * (double)(op->comm.hidden * op->comm.topk) *
+    bytes = (double)op->comm.tokens * (double)op->comm.hidden *
+            (is_gathered(params) ? n : (double)op->comm.topk) *
             orr_dtype_bytes((OrrDtype)op->dtype);
   return bytes * (op->comm.op == ORR_COMM_ALL_REDUCE ? 2 : 1) * (n - 1) / n;
 }
@@ -113,7 +128,8 @@ gboolean orr_serving_collectives_try(const OrrServingCostParams *params, GError 
   const OrrModel *model = params->world->model;
   g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
   if (params->shard.tp > 1) {
-    g_autoptr(OrrCollectivePlan) planned = plan(params, ORR_ALL_REDUCE, 1 << 20, error);
+    g_autoptr(OrrCollectivePlan) planned =
+        plan(params, ORR_ALL_REDUCE, params->shard.tp, 1 << 20, error);
     if (!planned) return FALSE;
   }
   for (guint k = 0; k < orr_model_n_layer_kinds(model); k++)

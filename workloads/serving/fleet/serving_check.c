@@ -108,13 +108,15 @@ static void check_host(const OrrServingHost *host, const OrrCluster *cluster, Or
                     cluster->name, cluster->node.host.cores);
 }
 
-static void check_algorithm(const char *what, const char *name, OrrPlace place, OrrDiags *diags) {
+static void check_algorithm(const char *what, const char *name, gboolean gathers, OrrPlace place,
+                            OrrDiags *diags) {
   if (g_str_equal(name, "auto") || g_str_equal(name, "nccl") ||
-      orr_registry_find(&orr_collective_registry, name))
+      (gathers && g_str_equal(name, "gather")) || orr_registry_find(&orr_collective_registry, name))
     return;
   g_autofree const char **names = orr_registry_names(&orr_collective_registry);
   g_autofree char *known = g_strjoinv(", ", (char **)names);
-  orr_diags_error(diags, place, "unknown %s '%s' (allowed: auto, nccl, %s)", what, name, known);
+  orr_diags_error(diags, place, "unknown %s '%s' (allowed: auto, nccl, %s%s)", what, name,
+                  gathers ? "gather, " : "", known);
 }
 
 static void check_engine(const OrrServing *params, const OrrModel *model, OrrPlace place,
@@ -136,7 +138,7 @@ static void check_engine(const OrrServing *params, const OrrModel *model, OrrPla
                     "without chunked prefill a step must hold a whole one; raise it, or give "
                     "engine.max-model-len",
                     engine->max_num_batched_tokens, orr_serving_memory_longest(params, model));
-  check_algorithm("engine.all-reduce", engine->all_reduce, place, diags);
+  check_algorithm("engine.all-reduce", engine->all_reduce, FALSE, place, diags);
 }
 
 /* "; weights alone may be narrow: ...": the words whose products are in 16 bits, for @model; the
@@ -355,7 +357,7 @@ static void check_group(const OrrServing *params, const OrrModel *model, const O
     orr_diags_error(diags, place, "pp (%ld) is above the %ld layers of model %s",
                     params->parallel.pp, model->layers, model->name);
   check_two_batches(params, &cluster->device, place, diags);
-  check_algorithm("parallel.all-to-all", params->parallel.all_to_all, place, diags);
+  check_algorithm("parallel.all-to-all", params->parallel.all_to_all, TRUE, place, diags);
   check_expert_load(params, model, place, diags);
   check_speculation(params, model, place, diags);
   check_formats(params, model, &cluster->device, place, diags);

@@ -1,0 +1,1 @@
+vllm serve Qwen/Qwen3-235B-A22B --data-parallel-size 8 --enable-expert-parallel --all2all-backend allgather_reducescatter
