@@ -53,6 +53,7 @@ static const struct {
     {{"vllm.entrypoints.cli.main", "serve"}, &orr_dialect_vllm},
     {{"api_server.py"}, &orr_dialect_vllm},
     {{"dynamo.vllm"}, &orr_dialect_vllm},
+    {{"dynamo.frontend"}, &orr_dialect_dynamo_frontend},
     {{"sglang", "serve"}, &orr_dialect_sglang},
     {{"sglang.launch_server"}, &orr_dialect_sglang},
     {{"sglang_router.launch_server"}, &orr_dialect_sglang, &orr_dialect_sglang_router},
