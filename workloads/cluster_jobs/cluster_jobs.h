@@ -154,7 +154,7 @@ typedef struct OrrClusterWork {
 } OrrClusterWork;
 
 extern const OrrFieldTable orr_cluster_policy_table; /* documents of kind policy, too */
-extern const OrrFieldTable orr_cluster_plan_window_table;
+extern const OrrFieldTable orr_cluster_plan_window_table, orr_cluster_preemption_table;
 /* The rules that @policy states, without cluster and jobs. */
 OrrGangRules orr_cluster_policy_rules(const OrrClusterPolicy *policy);
 /* Findings about a policy with the features @more (of OrrGangFeature) of its surroundings; 0: a

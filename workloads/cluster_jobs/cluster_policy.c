@@ -6,7 +6,7 @@
 #include "workloads/cluster_jobs/cluster_jobs.h"
 #include "workloads/cluster_jobs/preempt/gang_preempt.h"
 
-static const OrrFieldTable preemption_table = ORR_FIELDS(
+const OrrFieldTable orr_cluster_preemption_table = ORR_FIELDS(
     "cluster-preemption", "Which jobs are stopped for another one, and at what cost.",
     OrrClusterPreemption,
     ORR_UNSIGNED_REAL(
@@ -102,8 +102,8 @@ const OrrFieldTable orr_cluster_policy_table = ORR_FIELDS(
         "every job has; window: as Slurm does, by a plan that is made anew every interval."),
     ORR_FIELD_SECTION(OrrClusterPolicy, "window", window, &orr_cluster_plan_window_table, "{}",
                       "What backfill by window looks at."),
-    ORR_FIELD_SECTION(OrrClusterPolicy, "preemption", preemption, &preemption_table, "{}",
-                      "Which jobs are stopped for another one, and at what cost."),
+    ORR_FIELD_SECTION(OrrClusterPolicy, "preemption", preemption, &orr_cluster_preemption_table,
+                      "{}", "Which jobs are stopped for another one, and at what cost."),
     ORR_FIELD_SECTIONS(OrrClusterPolicy, "queues", queues, &orr_gang_queue_table, "[]",
                        "Queues with quotas, as a tree; empty: one queue, the cluster."),
     ORR_FIELD_WORD(

@@ -4,6 +4,7 @@
  * (cluster_refuse.c).
  */
 #include "workloads/cluster_jobs/cluster_jobs.h"
+#include "workloads/cluster_jobs/preempt/gang_preempt.h"
 
 /* Columns that the jobs of a trace have. */
 typedef struct {
@@ -39,6 +40,13 @@ static double usual_repair_s(void) {
   return repair_s;
 }
 
+/* Whether a job can be stopped, resized or slowed by what policy.preemption says. */
+static gboolean uses_preemption(const OrrGangRules *rules, gboolean fails) {
+  return fails || rules->order->preempts || orr_gang_victims_any(rules) || rules->consolidate > 0 ||
+         rules->elastic != ORR_ELASTIC_NONE || rules->rounds.length_us > 0 ||
+         (rules->checkpoint_us > 0 && rules->checkpoint_cost_us > 0);
+}
+
 void orr_cluster_unused(const OrrClusterJobs *params, OrrClusterWork *work) {
   const OrrClusterPolicy *policy = &params->policy;
   const OrrGangRules *rules = &work->rules;
@@ -53,6 +61,10 @@ void orr_cluster_unused(const OrrClusterJobs *params, OrrClusterWork *work) {
        "policy.order goes by priority and all jobs have the same: they run as with fifo"},
       {rules->take != ORR_TAKE_NEVER && !has.priorities,
        "policy.preemption.take goes by priority and all jobs have the same: none is preempted"},
+      {!uses_preemption(rules, fails) &&
+           !is_default(&orr_cluster_preemption_table, &policy->preemption),
+       "policy.preemption changes nothing: the order does not preempt, take and reclaim are never, "
+       "and nothing fails"},
       {rules->elastic != ORR_ELASTIC_NONE && !has.sizes,
        "policy.elastic: no job has min_gpus or max_gpus, so gangs keep their size"},
       {rules->between != ORR_BETWEEN_ORDER && !has_queues,
