@@ -183,6 +183,7 @@ typedef struct {
 typedef struct {
   double dense, experts, frozen;
   double linear; /* of all these, those in matrices of linear layers, without adapters */
+  double copied; /* of the dense, adapters' halves that all tensor-parallel ranks hold alike */
 } OrrWeights;
 static inline double orr_weights_sum(OrrWeights weights) {
   return weights.dense + weights.experts + weights.frozen;

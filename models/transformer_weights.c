@@ -13,7 +13,7 @@
 
 /* `linear` counts the matrices of linear layers, `rest` all else; experts' separately. */
 typedef struct {
-  double linear, rest, expert_linear, expert_rest, adapters;
+  double linear, rest, expert_linear, expert_rest, adapters, copied;
 } Count;
 
 static void count_matrix(const OrrTransformerView *view, const OrrMatrix *matrix, Count *count) {
@@ -25,13 +25,19 @@ static void count_matrix(const OrrTransformerView *view, const OrrMatrix *matrix
   *rest += orr_matrix_biases(matrix, view->layer.experts);
   gint64 widths[3];
   const guint n = orr_transformer_adapters(view, matrix, widths);
-  for (guint i = 0; i < n; i++)
-    count->adapters += (double)lora->rank * (double)(matrix->in + widths[i]);
+  for (guint i = 0; i < n; i++) {
+    const double a = (double)lora->rank * (double)matrix->in,
+                 b = (double)lora->rank * (double)widths[i];
+    count->adapters += a + b;
+    count->copied +=
+        (matrix->split == ORR_SPLIT_ROW ? 0 : a) + (matrix->split == ORR_SPLIT_COLUMN ? 0 : b);
+  }
 }
 
 static OrrWeights settle(gboolean is_frozen, const Count *count) {
   if (is_frozen)
     return (OrrWeights){.dense = count->adapters,
+                        .copied = count->copied,
                         .frozen =
                             count->linear + count->rest + count->expert_linear + count->expert_rest,
                         .linear = count->linear + count->expert_linear};
@@ -86,6 +92,7 @@ OrrWeights orr_transformer_mtp_weights(const OrrModel *model, const OrrShard *sh
   return (OrrWeights){.dense = layer.dense + own.dense,
                       .experts = layer.experts + own.experts,
                       .frozen = layer.frozen + own.frozen,
+                      .copied = layer.copied + own.copied,
                       .linear = layer.linear + own.linear};
 }
 

@@ -35,8 +35,10 @@ static const OrrStorage *storage_of(const OrrJob *job) { return &job->world->clu
 
 /* --- bytes --- */
 
+/* Per writer. Adapters' halves that all tensor-parallel ranks hold alike are written once. */
 static double checkpoint_bytes(const OrrJob *job, gint64 stage) {
-  const OrrWeights weights = orr_job_stage_weights(job, stage);
+  OrrWeights weights = orr_job_stage_weights(job, stage);
+  weights.dense -= weights.copied * (1 - 1 / (double)MAX(1, job->shard.tp));
   const double each = orr_dtype_bytes(job->shard.dtype) + optimizer_bytes(job);
   if (!job->params->checkpoint.sharded) return each * (weights.dense + weights.experts);
   return each * (weights.dense / (double)orr_grouping_n_holders(job, ORR_WEIGHTS_DENSE) +

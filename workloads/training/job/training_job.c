@@ -254,6 +254,7 @@ OrrWeights orr_job_stage_weights(const OrrJob *job, gint64 stage) {
     sum.experts += count * each.experts;
     sum.frozen += count * each.frozen;
     sum.linear += count * each.linear;
+    sum.copied += count * each.copied;
   }
   return sum;
 }
