@@ -273,7 +273,8 @@ static void test_idle(void) {
        "parallel.all-to-all (nccl) has no effect: the model has no experts"},
       {OF_EXPERTS "{two-batches: {decodes: 2}}", "parallel.two-batches has no effect"},
       {OF_EXPERTS "{expert-placement: packed}", "parallel.expert-placement (packed) has no e"},
-      {OF_EXPERTS "{dp-attention: 2, ep: 2, expert-placement: packed}", NULL},
+      {OF_EXPERTS "{dp-attention: 2, ep: 2, expert-load: lognormal, expert-placement: packed}",
+       NULL},
   };
 #undef OF_EXPERTS
   for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
