@@ -125,6 +125,7 @@ typedef struct {
   GArray *groups;  /* of OrrServedGroup: at least one; params.replicas counts the replicas of all */
   gint64 longest;  /* longest request in tokens */
   /* results of the run */
+  gint64 n_cut;     /* drawn lengths that had no room in `longest` */
   GArray *requests; /* OrrServedRequest, in order of completion */
   GArray *unserved; /* OrrUnserved, in order of time */
   GArray *steps;    /* OrrServingStepRow, sampled */

@@ -10,10 +10,10 @@
 
 /* NCCL_ALGO=Ring: nccl.algo. Variables without one of these beginnings are the script's own. */
 static void add_variable(OrrLaunchDraft *draft, const OrrLaunchWord *variable) {
-  static const char *const prefixes[] = {"NCCL",  "VLLM",    "SGLANG", "SGL",      "TRTLLM",
-                                         "TLLM",  "CUDA",    "HIP",    "HF",       "HUGGING",
-                                         "TORCH", "PYTORCH", "OMP",    "UCX",      "GLOO",
-                                         "RAY",   "LMCACHE", "DYN",    "MOONCAKE", NULL};
+  static const char *const prefixes[] = {
+      "NCCL", "RCCL", "FI",  "OFI",     "VLLM",    "SGLANG",   "SGL",     "TRTLLM",
+      "TLLM", "CUDA", "HIP", "HF",      "HUGGING", "TORCH",    "PYTORCH", "OMP",
+      "UCX",  "GLOO", "RAY", "LMCACHE", "DYN",     "MOONCAKE", NULL};
   const char *equals = strchr(variable->text, '='), *line = strchr(variable->text, '_');
   if (!equals || !line || line > equals) return;
   g_autofree char *prefix = g_strndup(variable->text, (gsize)(line - variable->text));

@@ -350,8 +350,9 @@ static const OrrLaunchCommand *choose(OrrLaunchDraft *draft, const GPtrArray *co
 
 /* NCCL's variables, and PyTorch's allocator's. */
 static void read_environment(OrrLaunchDraft *draft, const OrrLaunchCommand *command) {
-  static const char *const prefixes[] = {"NCCL_", "PYTORCH_", "CUDA_",
-                                         "NVTE_", "TORCH_",   "TORCHDYNAMO_"};
+  static const char *const prefixes[] = {"NCCL_", "RCCL_",  "PYTORCH_",     "CUDA_",
+                                         "NVTE_", "TORCH_", "TORCHDYNAMO_", "FI_",
+                                         "OFI_",  "UCX_",   "UB_",          "GPU_MAX_"};
   ORR_EACH_POINTER(const OrrLaunchWord, word, command->environment) {
     const char *equals = strchr(word->text, '=');
     g_autofree char *key = equals ? g_strndup(word->text, (gsize)(equals - word->text)) : NULL;

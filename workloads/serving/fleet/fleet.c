@@ -101,11 +101,13 @@ static void fill_lengths(OrrFleet *fleet, OrrRequest *request) {
     const gint64 prompt = orr_lengths_draw(input, &fleet->lengths) + params->shared_prefix +
                           orr_serving_image_tokens(params, fleet->run.work->world->model);
     request->prompt = (gint32)CLAMP(prompt, 1, MAX(longest - 1, 1));
+    fleet->run.work->n_cut += prompt > request->prompt;
   }
   share_prefix(fleet, params, request);
   if (request->output == 0) {
     const gint64 drawn = orr_lengths_draw(output, &fleet->lengths);
     request->output = (gint32)CLAMP(drawn, 1, MAX(longest - request->prompt, 1));
+    fleet->run.work->n_cut += drawn > request->output;
   }
 }
 
