@@ -78,11 +78,11 @@ check "the fewest GPUs" '[ $status -eq 0 ] && grep -q "^16 GPUs train 50B tokens
 run plan gpus --model llama-3.1-8b --cluster dgx-h100-superpod --tokens 50B --days 3.2 --batch-tokens 256k --sequence 4096
 check "the upper end of the band decides" '[ $status -eq 0 ] && grep -q "^  *16 .* 3.02.* the upper end of the band is too late$" said && grep -q "^24 GPUs train 50B tokens in" said'
 run plan gpus --model llama-3.1-8b --devices h100-sxm,mi355x --prices example --tokens 50B --days 12 --batch-tokens 256k --sequence 4096 --db none
-check "two makers, each with software of its own" '[ $status -eq 0 ] && grep -q "^release assumed: megatron-core" said && grep -q "^release assumed: primus" said && [ "$(grep -c " in time$" said)" -ge 4 ] && grep -q "^mi355x-roce  *8 .* in time$" said && grep -q "^mi355x-roce  *8 .* at most 0\.[67]" said && python3 -c "
+check "two makers, each with software of its own" '[ $status -eq 0 ] && grep -q "^release assumed: megatron-core" said && grep -q "^release assumed: primus" said && [ "$(grep -c " in time$" said)" -ge 4 ] && grep -q "^mi355x-pollara  *8 .* in time$" said && grep -q "^mi355x-pollara  *8 .* at most 0\.[67]" said && python3 -c "
 import re
 # By hand: 8 GPUs of 1,400 W at 0.15 EUR and pue 1.2 draw 2.016 EUR per hour; the purchase of one node, 8 x 20,000 + 50,000
 # + 8 x 1,000 of NICs and the fabric of one node, over 5 years at 80 %, is 6.2 to 8 EUR per hour.
-line = [l for l in open(\"said\") if re.match(\"mi355x-roce .* in time\", l)][0]
+line = [l for l in open(\"said\") if re.match(\"mi355x-pollara .* in time\", l)][0]
 days, cost = float(line.split()[2]), float(re.findall(\"at most ([0-9.]+)\", line)[1])
 assert \"\\nat most: with the power limit of the GPUs\" in open(\"said\").read()
 assert 6.2 + 2.0 < cost / (24 * days) < 8 + 2.03, line

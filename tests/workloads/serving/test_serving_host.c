@@ -97,14 +97,25 @@ static void test_neighbours(void) {
   }
 }
 
-/* 20,000 blocks of 16 tokens; requests of 100 + 100 tokens hold 150 on average, reserved 200. */
+/* Blocks of 16 tokens that a request with @input tokens holds on average, while it grows by
+ * @output. */
+static double mean_blocks(int input, int output) {
+  double sum = 0;
+  for (int tokens = input + 1; tokens <= input + output; tokens++) sum += (tokens + 15) / 16;
+  return sum / output;
+}
+
+/* 20,000 blocks of 16 tokens. Requests that grow from 101 to 200 tokens hold on average
+ * (12 * 7 + 16 (8 + ... + 12) + 8 * 13) / 100 = 9.88 of them, reserved 13. */
 static void test_cache_full(void) {
   static const char load[] = "workload.requests=20;workload.input={tokens: 100};"
                              "workload.output={tokens: 100};workload.engine.scheduler=%s";
   g_autofree char *half = g_strdup_printf(load, "vllm"), *whole = g_strdup_printf(load, "trtllm");
   g_autoptr(OrrOutcome) grows = serving_run(half), reserves = serving_run(whole);
-  g_assert_cmpfloat_with_epsilon(grows->result.serving.kv_full_requests, 320000. / 150, 1e-6);
-  g_assert_cmpfloat_with_epsilon(reserves->result.serving.kv_full_requests, 320000. / 200, 1e-6);
+  g_assert_cmpfloat_with_epsilon(grows->result.serving.kv_full_requests,
+                                 20000 / mean_blocks(100, 100), 1e-6);
+  g_assert_cmpfloat_with_epsilon(mean_blocks(100, 100), 9.88, 1e-9);
+  g_assert_cmpfloat_with_epsilon(reserves->result.serving.kv_full_requests, 20000 / 13., 1e-6);
 }
 
 /* Attention's data parallelism: each of two cores has a cache of as many blocks, and the requests
@@ -131,9 +142,9 @@ static void test_cache_full_of_shared(void) {
                       hash, ";workload.replicas=3;workload.disaggregation.prefill=1", NULL);
   g_autoptr(OrrOutcome) shared = serving_run(hash), plain = serving_run(none),
                         decodes = serving_run(apart);
-  const double own = (320000. - 64) / (74 + 150 - 64);
+  const double blocks = mean_blocks(174, 100), own = (20000 - 4) / (blocks - 4);
   g_assert_cmpfloat_with_epsilon(shared->result.serving.kv_full_requests, own, 1e-6);
-  g_assert_cmpfloat_with_epsilon(plain->result.serving.kv_full_requests, 320000. / 224, 1e-6);
+  g_assert_cmpfloat_with_epsilon(plain->result.serving.kv_full_requests, 20000 / blocks, 1e-6);
   g_assert_cmpfloat_with_epsilon(decodes->result.serving.kv_full_requests, 2 * own, 1e-6);
 }
 
@@ -145,8 +156,9 @@ static void test_cache_full_of_layers(void) {
   g_autofree char *gemma = g_strconcat(load, "gemma-3-27b", NULL),
                   *mamba = g_strconcat(load, "nemotron-h-8b;workload.engine.kv-blocks=3000", NULL);
   g_autoptr(OrrOutcome) windows = serving_run(gemma), states = serving_run(mamba);
+  const double empty = 16 * mean_blocks(4000, 200) - 4100.5; /* of its last block */
   g_assert_cmpfloat_with_epsilon(windows->result.serving.kv_full_requests,
-                                 320000 / (10 / 62. * 4100 + 52 / 62. * 1040), 1e-6);
+                                 320000 / (10 / 62. * 4100.5 + 52 / 62. * 1040 + empty), 1e-6);
   const OrrServingReplicaRow *row =
       &g_array_index(states->serving_replicas, OrrServingReplicaRow, 0);
   const double at_the_end = row->kv_peak * 3000; /* one request with all but its last token */
