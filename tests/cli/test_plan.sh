@@ -128,7 +128,7 @@ plan = json.load(open(\"said\"))
 rates = [layout[\"sure_rate_rps\"] for layout in plan[\"layouts\"]]
 assert rates == sorted(rates, reverse=True) and rates[0] > 1, rates
 assert plan[\"good_fraction\"] >= 0.9, plan
-assert plan[\"launch\"].startswith(\"vllm serve meta-llama/\"), plan[\"launch\"]
+assert \"vllm serve meta-llama/\" in plan[\"launch\"], plan[\"launch\"]
 open(\"serve.sh\", \"w\").write(plan[\"launch\"])"'
 check "its scenario passes the check" '"$orrery" check served.yaml > said 2>&1'
 run import launch serve.sh --cluster dgx-h100-superpod

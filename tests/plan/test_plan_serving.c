@@ -139,7 +139,7 @@ static void test_exhaustive_gpus(void) {
 static void test_exhaustive_rate(void) {
   OrrLibrary *library = shared_library();
   OrrPlanServing asked = question("sglang-0.5");
-  asked.rate = 100;
+  asked.rate = 95; /* four GPUs of five layouts serve it: slower ones are pruned */
   assert_same_best(library, &asked, 5);
 }
 

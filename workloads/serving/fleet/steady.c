@@ -22,6 +22,9 @@ static const double residences_of_warmup = 2, residences = ORR_STEADY_RESIDENCES
 /* A window cannot show that no request ever misses: a fraction of 1 takes as many requests as this
  * one. */
 static const double strictest = 0.999;
+/* A looser fraction than this has more misses and no shorter bursts: it takes as many requests.
+ * What meets a fraction then meets every looser one. */
+static const double loosest = 0.99;
 /* A rate near the limit of its objectives: the window is made longer, to this. */
 static const double most_residences = 30;
 /* Growth over the window, of the mean number: below the first it does not matter, and between the
@@ -323,9 +326,9 @@ static double least_requests(const OrrServingWork *work) {
   const OrrServing *params = &work->params;
   const gboolean is_asked = params->metrics.window == ORR_WINDOW_STEADY;
   const double own = !is_asked ? FEWEST : params->requests > 0 ? (double)params->requests : LEAST;
-  const double fraction = params->least_good < 1 ? params->least_good : strictest;
+  const double fraction = params->least_good < 1 ? fmax(params->least_good, loosest) : strictest;
   return (is_asked ? fmax(work->chain.bunching, 1) : 1) *
-         (fraction > 0 ? fmax(own, LEAST_MISSES / (1 - fraction)) : own);
+         (params->least_good > 0 ? fmax(own, LEAST_MISSES / (1 - fraction)) : own);
 }
 
 double orr_steady_longest(const OrrServingWork *work) { return MOST_TIMES * least_requests(work); }
