@@ -34,7 +34,7 @@ static gboolean check_options(double *ret_tokens, GError **error) {
 /* The figures of the best layout on some GPUs. */
 typedef struct {
   gint64 gpus;
-  gint64 untried; /* sizes below @gpus that lie between two that are tried; of what was found */
+  gint64 untried; /* of the answer: numbers of nodes between its own and the next smaller tried */
   double tokens_per_s;
   double low, high, expected; /* the band of the days; 0: none */
   gboolean is_weak;           /* the band is */

@@ -1,7 +1,8 @@
 /*
  * dialect_rollouts_commands.c - the commands of launchers of post-training: which one a command
- * starts, by its script or by arguments that only it has, and its arguments as settings.
- * dialect_rollouts.c has the dialects, and what their settings decide together.
+ * starts, by its script or by arguments that only it has, and its arguments as settings; the
+ * software that each launcher calls, and its reward model. dialect_rollouts.c has the dialects and
+ * the settings that several keys decide.
  */
 #include "sim/import/launch/launch_trainer.h"
 #include "workloads/stack.h"

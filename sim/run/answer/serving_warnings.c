@@ -107,11 +107,13 @@ static void warn_load(const OrrServingWork *work, OrrOutcome *outcome) {
                                     "load.repeat replays it more than once",
                                     work->params.requests, work->trace_requests));
   if (work->n_cut > 0 && work->n_cut * 100 >= work->requests->len)
-    g_ptr_array_add(outcome->warnings,
-                    g_strdup_printf("%ld lengths of %u requests were cut to the %ld tokens that "
-                                    "a request may have (model context, max-model-len and the "
-                                    "key-value cache): an engine refuses such requests",
-                                    work->n_cut, work->requests->len, work->longest));
+    g_ptr_array_add(
+        outcome->warnings,
+        g_strdup_printf("%ld lengths of %u requests were cut to the %ld tokens that "
+                        "a request may have (model context, max-model-len and the "
+                        "key-value cache): an engine refuses such prompts and ends such "
+                        "outputs",
+                        work->n_cut, work->requests->len, work->longest));
   if (result->client_wait_mean_s > result->e2e.mean)
     g_ptr_array_add(
         outcome->warnings,

@@ -322,8 +322,8 @@ static void add_warnings(const OrrTrainingWork *work, const OrrCluster *cluster,
       !orr_cluster_network_on_host_link(cluster))
     g_ptr_array_add(outcome->warnings,
                     g_strdup("copies to the host and the network do not share a GPU's PCIe link: "
-                             "NICs below 80 % of it are simulated apart from it "
-                             "(cluster.node.host.network-path: bridge has them share it)"));
+                             "the NICs reach less than 80 % of its rate (with "
+                             "cluster.node.host.network-path: bridge they share it)"));
   if (r->costs_outside > 0)
     g_ptr_array_add(
         outcome->warnings,

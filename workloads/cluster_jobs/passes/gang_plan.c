@@ -16,8 +16,8 @@
 enum { GROUP = 8 };  /* steps */
 enum { BLOCK = 64 }; /* nodes: with a fixed number, loops over bytes become vector instructions */
 
-/* Searches read the sets, changes write the nodes as well: apart, the sets of all steps stay in the
- * cache. */
+/* Searches read the sets, changes write the nodes as well: two allocations keep the sets of all
+ * steps in the cache. */
 typedef struct {
   gint64 at_us;
   gint64 sum;    /* of the free GPUs */

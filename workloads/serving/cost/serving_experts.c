@@ -118,6 +118,7 @@ static OrrCost tuned_cost(const OrrCostModel *model, const OrrOperator *op, OrrD
                    ORR_HOW_MODELLED};
 }
 
+/* The tiles of get_default_config; serving_experts.h has the formula. */
 static OrrCost default_tiles_cost(const OrrCostModel *model, const OrrMoeShape *moe,
                                   const OrrExpertKernels *kernels, gint64 sms) {
   const gboolean few = moe->tokens <= moe->experts;

@@ -21,8 +21,8 @@
  *   default-tiles  Triton's fused kernel for a shape that no table of tuned tiles holds (vLLM and
  *             SGLang, fused_moe.py: get_default_config). A program multiplies a tile of an expert's
  *             rows by a tile of its weights, step by step along k; the tiles are so small that
- *             steps, not bytes or FLOPs, take the time, which hardly grows with the tokens once all
- *             experts are awake. With width w = f / tp, and M x N x K = 16 x 32 x 64 for up to as
+ *             steps, not bytes or FLOPs, take the time, which grows little with the tokens once all
+ *             experts have some. With width w = f / tp, and M x N x K = 16 x 32 x 64 for up to as
  *             many tokens as experts, else 64 x 64 x 32:
  *
  *                 blocks = active max(1, pairs / active / M + 1/2)
