@@ -173,3 +173,6 @@ double orr_inference_weight_bytes(const OrrModel *model, const OrrInferenceShard
  * and residual, and the widest of what its parts hold at once (inference_memory.c). */
 double orr_inference_activation_bytes(const OrrModel *model, const OrrInferenceShard *shard,
                                       gint64 tokens);
+/* The part of it that the experts' products read and write between them; 0: no experts. */
+double orr_inference_workspace_bytes(const OrrModel *model, const OrrInferenceShard *shard,
+                                     gint64 tokens);

@@ -157,18 +157,30 @@ static double pair_copy_bytes(const OrrModel *model, const OrrInferenceShard *sh
          fmax(inner, (double)model->hidden);
 }
 
-/* Of @tokens of a rank. */
-static double expert_bytes(const OrrModel *model, const OrrInferenceShard *shard, double tokens) {
+/* Of a step of @tokens of a rank, the tokens that its experts' kernels get at once. */
+static double tokens_at_once(const OrrInferenceShard *shard, double tokens) {
+  /* a pool of feed-forwards is asked for the tokens that it gets */
+  const double all = tokens * (shard->part == ORR_PART_FEED ? 1 : (double)MAX(shard->dp, 1));
+  return shard->experts_at_once > 0 ? fmin(all, (double)shard->experts_at_once) : all;
+}
+
+double orr_inference_workspace_bytes(const OrrModel *model, const OrrInferenceShard *shard,
+                                     gint64 tokens) {
   const OrrMoe *moe = &model->moe;
   const double groups = (double)MAX(shard->dp, 1), wide = orr_dtype_bytes(shard->activations);
+  if (moe->experts == 0) return 0;
   const double inner = (double)(moe->ffn > 0 ? moe->ffn : model->ffn) * (double)MAX(shard->ep, 1) /
                        ((double)shard->tp * groups);
   const double up = (orr_activation_is_gated(model->activation) ? 2 : 1) * inner;
   const double pair = wide * fmax(up, (double)model->hidden) + pair_copy_bytes(model, shard, inner);
-  /* a pool of feed-forwards is asked for the tokens that it gets */
-  double all = tokens * (shard->part == ORR_PART_FEED ? 1 : groups);
-  if (shard->experts_at_once > 0) all = fmin(all, (double)shard->experts_at_once);
-  return all * ((double)moe->topk * pair + wide * (double)model->hidden);
+  return tokens_at_once(shard, (double)tokens) * (double)moe->topk * pair;
+}
+
+/* The workspaces and the pairs' sum. */
+static double expert_bytes(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens) {
+  return orr_inference_workspace_bytes(model, shard, tokens) +
+         tokens_at_once(shard, (double)tokens) * orr_dtype_bytes(shard->activations) *
+             (double)model->hidden;
 }
 
 double orr_inference_activation_bytes(const OrrModel *model, const OrrInferenceShard *shard,
@@ -181,7 +193,7 @@ double orr_inference_activation_bytes(const OrrModel *model, const OrrInferenceS
     if (shard->part != ORR_PART_FEED) widest = fmax(widest, n * mixer_bytes(model, kind, shard));
     if (shard->part == ORR_PART_MIXER) continue;
     if (feed == ORR_FEED_DENSE) widest = fmax(widest, n * feed_bytes(model, kind, shard));
-    if (feed == ORR_FEED_MOE) widest = fmax(widest, expert_bytes(model, shard, n));
+    if (feed == ORR_FEED_MOE) widest = fmax(widest, expert_bytes(model, shard, tokens));
   }
   return 2 * (double)tokens * (double)model->hidden * orr_dtype_bytes(shard->activations) + widest;
 }

@@ -152,11 +152,10 @@ static const OrrField engine_fields[] = {
     SHARE(OrrEngineParams, "cache-fraction", cache_fraction, "100 %",
           "Fraction of the memory without weights, activations and reserved that the cache takes "
           "(TensorRT-LLM's free_gpu_memory_fraction)."),
-    ORR_FIELD_REAL(
-        OrrEngineParams, "reserved", reserved_bytes, ORR_UNIT_BYTES, "2 GiB",
-        "Memory for everything but weights, activations and cache: CUDA's context, NCCL's "
-        "buffers, graphs.",
-        .flags = ORR_FIELD_UNSIGNED),
+    ORR_FIELD_REAL(OrrEngineParams, "reserved", reserved_bytes, ORR_UNIT_BYTES, "2 GiB",
+                   "Memory for everything but weights, activations and cache: CUDA's context, "
+                   "NCCL's buffers, graphs.",
+                   .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_BOOL(
         OrrEngineParams, "profile-activations", profiles_activations, "true",
         "Whether the engine measures at start how much memory a step of max-num-batched-tokens "
@@ -170,8 +169,7 @@ static const OrrField engine_fields[] = {
           "Fraction of the blocks that an admission leaves free."),
     ORR_FIELD_BOOL(
         OrrEngineParams, "reserve-prompt", reserve_prompt, "true",
-        "Whether an admission needs room for the whole prompt rather than only for its first "
-        "chunk."),
+        "Whether an admission needs room for the whole prompt, not only its first chunk."),
     ORR_FIELD_WORD(
         OrrEngineParams, "preemption", preemption, preemption_words, "recompute",
         "Treatment of a preempted request's cache: recomputed, or swapped to the host and back."),
@@ -187,6 +185,8 @@ static const OrrField engine_fields[] = {
     COUNT(OrrEngineParams, "experts-at-once", experts_at_once, 0, "32768",
           "Tokens for which the experts' kernels have room: longer steps are cut, at no cost in "
           "time. 0: a step's, of all groups of dp-attention (TensorRT-LLM)."),
+    ORR_FIELD_BOOL(OrrEngineParams, "keep-workspaces", keeps_workspaces, "false",
+                   "Whether the experts' workspaces stay allocated while the sampler runs."),
     COUNT(OrrEngineParams, "cuda-graph-max-size", graph_largest, 0, "512",
           "Steps with at most this many cuda-graph-units run as CUDA graphs; 0: none."),
     ORR_FIELD_WORD(

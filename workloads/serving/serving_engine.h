@@ -80,9 +80,10 @@ typedef struct {
   int prefix_caching;     /* OrrPrefixCaching */
   double window_room;     /* of layers with a window: OrrKvLayout.window_room */
   gint64 experts_at_once; /* tokens of their kernels; 0: all */
-  gint64 graph_largest;   /* cudagraph capture size */
-  int graph_unit;         /* OrrGraphUnit: what it counts */
-  int graph_sizes;        /* OrrGraphSizes */
+  gboolean keeps_workspaces;
+  gint64 graph_largest; /* cudagraph capture size */
+  int graph_unit;       /* OrrGraphUnit: what it counts */
+  int graph_sizes;      /* OrrGraphSizes */
   gboolean graph_prompts, graph_padding, eager;
   OrrExpertKernels experts;
   double cross_bytes_per_s, chunked_bytes_per_s; /* per multiprocessor; 0: as any decode */

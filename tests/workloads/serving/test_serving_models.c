@@ -332,6 +332,26 @@ static void test_profile_activations(void) {
   g_assert_cmpfloat(fabs((double)(without - sampler) - logits / (2 << 20)), <=, 1);
 }
 
+/* Mixtral 8x7B on two GPUs, steps of 8,192 tokens, 1,024 x 32,000 logits of 14 B. Each of a token's
+ * two pairs takes the wider of 2 * 7,168 and 4,096 elements and 7,168 more, 704.6 MB. Without
+ * keep-workspaces the layers are the peak: these, input, residual and the pairs' sum, 3 * 4,096
+ * elements a token. With it the sampler comes on top of them: the logits and one 4,096. A block of
+ * 16 tokens takes 16 * 32 * 2 * 4 * 128 * 2 B = 1 MiB. */
+static void test_kept_workspaces(void) {
+  static const char mixtral[] = "model=mixtral-8x7b;workload.parallel.tp=2;"
+                                "workload.engine.max-num-seqs=1024;"
+                                "workload.engine.max-num-batched-tokens=8192;"
+                                "workload.engine.sampler-peak=14 B;"
+                                "workload.engine.keep-workspaces=";
+  g_autofree char *freed = g_strconcat(mixtral, "false", NULL),
+                  *kept = g_strconcat(mixtral, "true", NULL);
+  const double pairs = 8192 * 2 * (2 * 7168 + 7168) * 2.0, width = 8192 * 4096 * 2.0;
+  const double layers = pairs + 3 * width, sampler = 14.0 * 1024 * 32000 + width;
+  g_assert_cmpfloat(layers, >, sampler);
+  g_assert_cmpfloat(
+      fabs((double)(blocks(freed) - blocks(kept)) - (pairs + sampler - layers) / (1 << 20)), <=, 1);
+}
+
 /* Formats of experts alone would change nothing in a model without any. Its parts can be named. */
 static void test_formats_of_experts(void) {
   static const char *const words[] = {"mxfp4", "int4-experts"};
@@ -419,6 +439,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving-models/cache-format", test_cache_format);
   g_test_add_func("/workloads/serving-models/profiled-cache", test_profiled_cache);
   g_test_add_func("/workloads/serving-models/profile-activations", test_profile_activations);
+  g_test_add_func("/workloads/serving-models/kept-workspaces", test_kept_workspaces);
   g_test_add_func("/workloads/serving-models/formats-that-lack", test_formats_that_lack);
   g_test_add_func("/workloads/serving-models/formats-of-experts", test_formats_of_experts);
   g_test_add_func("/workloads/serving-models/rings", test_rings);

@@ -29,6 +29,7 @@ static void warn_engine(const OrrServing *params, const OrrModel *model, OrrPlac
       {"engine.window-room", !is_kept, no_window},
       {"engine.expert-kernels", model->moe.experts == 0, "the model has no experts"},
       {"engine.experts-at-once", model->moe.experts == 0, "the model has no experts"},
+      {"engine.keep-workspaces", model->moe.experts == 0, "the model has no experts"},
       {"engine.stage-tensors", !has_stage, no_stage},
       {"engine.stage-slices", !has_stage, no_stage},
       {"engine.lora.max-loras", !has_lora, no_lora},

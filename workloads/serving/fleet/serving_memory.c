@@ -5,6 +5,7 @@
  *   activations = the larger of
  *                 layers(max-num-batched-tokens)
  *                 hidden states + sampler-peak * max-num-seqs * vocabulary
+ *                               + with keep-workspaces, the experts' workspaces
  *   blocks = floor(cache / (block-size * bytes of a token in the stage's layers)); where no layer
  *            has a cache, floor(cache / bytes of a sequence's state)
  *
@@ -40,9 +41,13 @@ static double profiled_bytes(const OrrServing *params, const OrrModel *model,
   const double tokens = (double)engine->max_num_batched_tokens;
   const double logits =
       (double)MIN(engine->max_num_seqs, engine->max_num_batched_tokens) * (double)model->vocab;
+  const double kept =
+      engine->keeps_workspaces
+          ? orr_inference_workspace_bytes(model, shard, engine->max_num_batched_tokens)
+          : 0;
   return fmax(orr_inference_activation_bytes(model, shard, engine->max_num_batched_tokens),
               tokens * (double)model->hidden * orr_dtype_bytes(shard->activations) +
-                  logits * engine->sampler_peak_bytes);
+                  logits * engine->sampler_peak_bytes + kept);
 }
 
 /* Without a cache a block is a state, and a sequence's only one: a window of no further token. */
