@@ -31,7 +31,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 QUICK = {"megatron-sc21", "campaigns-checkpoints", "korthikanti-layers", "training-vtrain-multi", "training-megatron-h100", "training-sc21-zero3",
-         "training-torchtitan", "serving-splitwise", "serving-vllm-llama-3.1-8b"}
+         "training-torchtitan", "serving-cache", "serving-splitwise", "serving-vllm-llama-3.1-8b"}
 QUICK_BANDS = {"set", "choices"}  # the others come from the same residuals
 MEMORY = ("memory_peak_bytes", "allocator_peak_bytes")
 RATES = ("tokens_per_s", "tokens_per_s_per_gpu", "hardware_tflops_per_gpu", "model_tflops_per_gpu")  # of training
@@ -98,6 +98,9 @@ LINES = [
 ]
 # Lines that README leaves out and pages of docs/modelling name: `sets NAME` takes the lines of both lists.
 MORE_LINES = [
+    ("serving-cache", None, None, "memory of vLLM's cache at its start on H100; by part:"),
+    ("serving-cache", "seen", None, "models whose logs gave the constants"),
+    ("serving-cache", "left-out", None, "models that were left out"),
     ("training-bloom", None, MEMORY, "memory: nvidia-smi"),
     ("training-torchtitan", None, MEMORY, "memory: the allocator's peak"),
 ]

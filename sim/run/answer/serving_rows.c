@@ -492,10 +492,11 @@ void orr_serving_rows(const OrrReplayed *replayed, OrrOutcome *outcome) {
   result->kv_blocks = first->n_blocks;
   result->kv_full_requests = full_requests(work);
   result->kv_bytes_per_token = first->kv_bytes_per_token;
-  result->weights_bytes = first->weight_bytes;
-  result->memory_bytes =
-      first->weight_bytes + first->activation_bytes + work->params.engine.reserved_bytes +
+  result->kv_bytes =
       (double)(first->n_blocks * work->params.engine.block_size) * first->kv_bytes_per_token;
+  result->weights_bytes = first->weight_bytes;
+  result->memory_bytes = first->weight_bytes + first->activation_bytes +
+                         work->params.engine.reserved_bytes + result->kv_bytes;
   result->littles_law_error = orr_serving_work_littles_law_error(work);
   result->replicas = work->params.replicas;
   result->tp = work->params.parallel.tp;
