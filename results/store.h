@@ -70,11 +70,10 @@ typedef struct {
 gboolean orr_store_begin_run(OrrStore *store, const OrrRunFacts *facts, gint64 *ret_run_id,
                              GError **error);
 gboolean orr_store_add_param(OrrStore *store, const char *path, const char *text, GError **error);
-gboolean orr_store_add_row(OrrStore *store, const OrrFieldTable *table, const void *row,
-                           GError **error);
 /* @rows: @n_rows structs, one after the other. Faster than row by row. */
 gboolean orr_store_add_rows(OrrStore *store, const OrrFieldTable *table, const void *rows,
                             guint n_rows, GError **error);
+#define orr_store_add_row(store, table, row, error) orr_store_add_rows(store, table, row, 1, error)
 gboolean orr_store_end_run(OrrStore *store, double wall_time_s, GError **error); /* commits */
 void orr_store_abandon_run(OrrStore *store);
 

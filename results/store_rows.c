@@ -242,8 +242,3 @@ gboolean orr_store_add_rows(OrrStore *store, const OrrFieldTable *table, const v
       return FALSE;
   return TRUE;
 }
-
-gboolean orr_store_add_row(OrrStore *store, const OrrFieldTable *table, const void *row,
-                           GError **error) {
-  return orr_store_add_rows(store, table, row, 1, error);
-}

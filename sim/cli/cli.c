@@ -330,24 +330,23 @@ static gboolean has_option(const OrrCommand *command, const char *word) {
   return entry && entry->long_name;
 }
 
-/* Runs @command, a verb or, where @of is not NULL, a part of the verb @of. @args: the verb and its
- * arguments. */
-static int run_one(const OrrCommand *command, const OrrCommand *of, char **args, GError **error) {
-  g_autoptr(GOptionContext) context = g_option_context_new(NULL);
-  g_auto(GStrv) rest = split_short_options(args, command->options, after_verb);
-  if (!parse(context, command->options, after_verb, &rest, error)) return 2;
-  if (asked_help) return print_command_help(command, of);
-  g_autoptr(OrrLibrary) library = open_library(error);
-  if (!library) return 2;
-  char **plain = rest + 1;
-  if (*plain && strcmp(*plain, "--") == 0) plain++;
-  return command->run(library, plain, error);
-}
-
-static int run_renamed(guint i, char **args, GError **error) {
-  fprintf(stderr, "orrery: '%s' is now '%s %s'; the old name works for one more release\n", args[0],
-          renamed[i].verb->verb, renamed[i].part->verb);
-  return run_one(renamed[i].part, renamed[i].verb, args, error);
+/* The command that @args ask for: a verb or, with @ret_of, a part of the verb @ret_of. NULL with
+ * @error. One that only help is asked of need not be able to run. */
+static const OrrCommand *find_asked(char **args, const OrrCommand **ret_of, GError **error) {
+  for (guint i = 0; i < G_N_ELEMENTS(renamed); i++) {
+    if (strcmp(renamed[i].old, args[0]) != 0) continue;
+    *ret_of = renamed[i].verb;
+    fprintf(stderr, "orrery: '%s' is now '%s %s'; the old name works for one more release\n",
+            args[0], renamed[i].verb->verb, renamed[i].part->verb);
+    return renamed[i].part;
+  }
+  const OrrCommand *command = find_command(args[0], error);
+  if (!command || (command->parts && args[1] && !args[2] && is_help(args + 1))) return command;
+  const OrrCommand *part = find_part(command, args + 1, error);
+  if (!part) return command->run ? command : NULL;
+  if (!has_option(part, part->verb)) remove_word(args + 1, part->verb);
+  *ret_of = command;
+  return part;
 }
 
 int orr_cli_run(char **argv, GError **error) {
@@ -366,14 +365,15 @@ int orr_cli_run(char **argv, GError **error) {
     return 2;
   }
   if (strcmp(args[0], "help") == 0) return run_help(args + 1, error);
-  for (guint i = 0; i < G_N_ELEMENTS(renamed); i++)
-    if (strcmp(renamed[i].old, args[0]) == 0) return run_renamed(i, args, error);
-  const OrrCommand *command = find_command(args[0], error);
+  const OrrCommand *of = NULL, *command = find_asked(args, &of, error);
   if (!command) return 2;
-  if (command->parts && args[1] && !args[2] && is_help(args + 1))
-    return print_command_help(command, NULL);
-  const OrrCommand *part = find_part(command, args + 1, error);
-  if (part && !has_option(part, part->verb)) remove_word(args + 1, part->verb);
-  if (part) return run_one(part, command, args, error);
-  return command->run ? run_one(command, NULL, args, error) : 2;
+  g_autoptr(GOptionContext) own = g_option_context_new(NULL);
+  g_auto(GStrv) rest = split_short_options(args, command->options, after_verb);
+  if (!parse(own, command->options, after_verb, &rest, error)) return 2;
+  if (asked_help) return print_command_help(command, of);
+  g_autoptr(OrrLibrary) library = open_library(error);
+  if (!library) return 2;
+  char **plain = rest + 1;
+  if (*plain && strcmp(*plain, "--") == 0) plain++;
+  return command->run(library, plain, error);
 }

@@ -333,14 +333,6 @@ static void print_advice(const OrrOutcome *outcome) {
            i == 0 ? "measure" : "", one->text, 100 * one->width);
 }
 
-static OrrOutcome *simulate(OrrLibrary *library, const OrrScenario *scenario, gboolean keep_spans,
-                            GError **error) {
-  OrrProgress *progress = orr_progress_new("simulating", TRUE);
-  OrrOutcome *outcome = orr_simulate(library, scenario, keep_spans, error);
-  orr_progress_free(progress);
-  return outcome;
-}
-
 /* Comes before what stores the run: an answer is not lost on a full disk. The summary does not
  * repeat warnings that stderr has; JSON and the database have all. */
 static void print_answer(const OrrScenario *scenario, OrrOutcome *outcome) {
@@ -508,8 +500,10 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   g_autoptr(OrrValidation) own = measured ? simulate_own(library, tree, args[0], error) : NULL;
   if (measured && !own) return 2;
   g_autoptr(OrrInputs) inputs = replay_inputs(library, tree, scenario);
+  OrrProgress *progress = orr_progress_new("simulating", TRUE);
   g_autoptr(OrrOutcome) outcome =
-      simulate(library, scenario, trace || (store && !g_str_equal(spans, "none")), error);
+      orr_simulate(library, scenario, trace || (store && !g_str_equal(spans, "none")), error);
+  orr_progress_free(progress);
   gint64 run_id = 0;
   if (!outcome && error) orr_scenario_locate(tree, *error);
   if (outcome) orr_bands_add_own(library, scenario, outcome, level, own ? own->residuals : NULL);

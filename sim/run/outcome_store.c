@@ -23,6 +23,32 @@ static gboolean add_params(const OrrScenario *scenario, OrrStore *store, GError 
   return TRUE;
 }
 
+static gboolean add_trust(const OrrOutcome *outcome, OrrStore *store, GError **error) {
+  for (int how = 0; how <= ORR_HOW_OUTSIDE; how++) {
+    const OrrCostTrustRow row = {(char *)orr_cost_how_text(outcome->carried_from, (OrrHow)how),
+                                 outcome->trust[how]};
+    if (row.seconds > 0 && !orr_store_add_row(store, &orr_cost_trust_table, &row, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* The rows behind the result. */
+static gboolean add_rows(const OrrOutcome *outcome, OrrStore *store, GError **error) {
+  for (const OrrFieldTable *const *table = orr_row_tables; *table; table++) {
+    const GArray *rows = orr_outcome_rows(outcome, *table);
+    if (rows && !orr_store_add_rows(store, *table, rows->data, rows->len, error)) return FALSE;
+  }
+  if (!orr_cluster_spans_store(outcome->job_spans, store, error)) return FALSE;
+  if (!add_trust(outcome, store, error)) return FALSE;
+  if (outcome->job && !orr_store_add_row(store, &orr_job_table, outcome->job, error)) return FALSE;
+  for (guint i = 0; i < outcome->warnings->len; i++) {
+    const OrrWarningRow row = {outcome->warnings->pdata[i]};
+    if (!orr_store_add_row(store, &orr_warning_table, &row, error)) return FALSE;
+  }
+  return TRUE;
+}
+
 gboolean orr_outcome_store(const OrrOutcome *outcome, const OrrScenario *scenario, const char *file,
                            OrrStore *store, gint64 *ret_run_id, GError **error) {
   g_autofree char *resolved = orr_scenario_resolved(scenario);
@@ -40,7 +66,9 @@ gboolean orr_outcome_store(const OrrOutcome *outcome, const OrrScenario *scenari
   };
   gint64 run_id = 0;
   if (!orr_store_begin_run(store, &facts, &run_id, error)) return FALSE;
-  if (!add_params(scenario, store, error) || !orr_outcome_store_rows(outcome, store, error)) {
+  if (!add_params(scenario, store, error) ||
+      !orr_store_add_row(store, outcome->kind->result, &outcome->result, error) ||
+      !add_rows(outcome, store, error)) {
     orr_store_abandon_run(store);
     return FALSE;
   }

@@ -69,27 +69,6 @@ static OrrEngine *choose_engine(const OrrRunWork *run, OrrOutcome *outcome, GErr
   return engine;
 }
 
-static gboolean replay(const OrrRunWork *run, OrrReplayed *replayed, OrrOutcome *outcome,
-                       GError **error) {
-  const OrrLivePart live = {.work = run->work};
-  const gboolean is_live = orr_work_is_live(run->work);
-  g_autoptr(OrrEngine) engine = choose_engine(run, outcome, error);
-  if (!engine) return FALSE;
-  const OrrReplaySetup setup = {.program = run->work->program,
-                                .live = &live,
-                                .n_live = is_live ? 1 : 0,
-                                .engine = engine,
-                                .sink = is_live ? NULL : orr_ledger_span,
-                                .user = replayed->ledger,
-                                .link_bytes = replayed->link_bytes};
-  if (!orr_replay(&setup, &replayed->replay, error)) return FALSE;
-  if (is_live)
-    orr_work_times(run->work, &replayed->replay.end_s, NULL);
-  else
-    orr_ledger_close(replayed->ledger, replayed->replay.end_s);
-  return TRUE;
-}
-
 /* --- Brief runs --- */
 
 /* A step that leaves nothing out is replayed op by op, unless it was to be shortened. */
@@ -106,31 +85,28 @@ static gboolean replay_ops(const OrrRunWork *run, OrrEngine *engine, OrrLeap *le
                                   error);
 }
 
-static gboolean replay_briefly(const OrrRunWork *run, OrrReplayed *replayed, OrrOutcome *outcome,
-                               GError **error) {
-  g_autofree OrrLeap *leaps = g_new0(OrrLeap, orr_program_n_lanes(run->work->program) + 1);
-  g_autoptr(OrrEngine) engine = choose_engine(run, outcome, error);
-  if (!engine) return FALSE;
+static gboolean replay_briefly(const OrrRunWork *run, OrrEngine *engine, OrrLeap *leaps,
+                               OrrReplayed *replayed, GError **error) {
   if (!replay_ops(run, engine, leaps, replayed, error)) return FALSE;
   for (guint i = 0; run->simulation->looks && i < ORR_N_LEAP_LOOKS; i++)
     run->simulation->looks[i] += replayed->replay.looks[i];
-  if (replayed->replay.n_left_out > 0) {
-    if (run->simulation->too_short)
-      *run->simulation->too_short = TRUE;
-    else
-      g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "the shortened step does not repeat");
-    return FALSE;
-  }
-  orr_ledger_close(replayed->ledger, replayed->replay.end_s);
-  orr_ledger_set_leaps(replayed->ledger, NULL);
-  return TRUE;
+  if (replayed->replay.n_left_out == 0) return TRUE;
+  if (run->simulation->too_short)
+    *run->simulation->too_short = TRUE;
+  else
+    g_set_error(error, ORR_FAULT, ORR_FAULT_INTERNAL, "the shortened step does not repeat");
+  return FALSE;
 }
 
 gboolean orr_run_work(const OrrRunWork *run, OrrOutcome *outcome, double *ret_end_s,
                       GError **error) {
+  const OrrLivePart live = {.work = run->work};
   const gboolean is_live = orr_work_is_live(run->work);
+  const gboolean is_brief = run->simulation->brief && !is_live;
   g_autoptr(GArray) spans =
       run->simulation->keep_spans && !is_live ? g_array_new(FALSE, FALSE, sizeof(OrrSpan)) : NULL;
+  g_autofree OrrLeap *leaps =
+      is_brief ? g_new0(OrrLeap, orr_program_n_lanes(run->work->program) + 1) : NULL;
   g_autoptr(OrrLedger) ledger = is_live ? NULL : orr_ledger_new(run->work, spans);
   g_autofree double *link_bytes = g_new0(double, orr_program_n_links(run->work->program) + 1);
   OrrReplayed replayed = {.work = run->work,
@@ -140,8 +116,24 @@ gboolean orr_run_work(const OrrRunWork *run, OrrOutcome *outcome, double *ret_en
                           .ledger = ledger,
                           .spans = spans,
                           .link_bytes = link_bytes};
-  const gboolean is_brief = run->simulation->brief && !is_live;
-  if (!(is_brief ? replay_briefly : replay)(run, &replayed, outcome, error)) return FALSE;
+  g_autoptr(OrrEngine) engine = choose_engine(run, outcome, error);
+  if (!engine) return FALSE;
+  const OrrReplaySetup setup = {.program = run->work->program,
+                                .live = &live,
+                                .n_live = is_live ? 1 : 0,
+                                .engine = engine,
+                                .sink = is_live ? NULL : orr_ledger_span,
+                                .user = ledger,
+                                .link_bytes = link_bytes};
+  if (!(is_brief ? replay_briefly(run, engine, leaps, &replayed, error)
+                 : orr_replay(&setup, &replayed.replay, error)))
+    return FALSE;
+  g_clear_pointer(&engine, orr_engine_free);
+  if (is_live)
+    orr_work_times(run->work, &replayed.replay.end_s, NULL);
+  else
+    orr_ledger_close(ledger, replayed.replay.end_s);
+  if (is_brief) orr_ledger_set_leaps(ledger, NULL);
   orr_kinds_answer(&replayed, outcome);
   if (ret_end_s) *ret_end_s = replayed.replay.end_s;
   return TRUE;

@@ -19,7 +19,7 @@ static void walk(Walk *walk, const char *script, char **variables) {
   walk->shell = orr_shell_new(walk->draft);
   const OrrLaunchSource *source =
       orr_launch_form_add_text(walk->draft, "run.sh", script, strlen(script));
-  orr_shell_run(walk->shell, source);
+  orr_shell_run(walk->shell, source->text, ORR_SHELL_BEGIN(source->name));
 }
 
 static void drop(Walk *walk) {

@@ -132,10 +132,7 @@ static gboolean concerns(OrrLaunchCommand *command, const Dockerfile *dockerfile
 static void read_script(Dockerfile *dockerfile) {
   g_autoptr(OrrShell) shell = orr_shell_new(dockerfile->draft);
   g_autoptr(GPtrArray) servers = g_ptr_array_new();
-  const OrrLaunchSource script = {.name = (char *)dockerfile->file,
-                                  .text = dockerfile->script->str,
-                                  .length = dockerfile->script->len};
-  orr_shell_run(shell, &script);
+  orr_shell_run(shell, dockerfile->script->str, ORR_SHELL_BEGIN(dockerfile->file));
   const GPtrArray *commands = orr_shell_commands(shell);
   for (guint i = 0; i < commands->len; i++)
     if (concerns(commands->pdata[i], dockerfile)) g_ptr_array_add(servers, commands->pdata[i]);

@@ -215,15 +215,12 @@ void orr_form_manifest_add_script(OrrFormManifest *manifest, const OrrLaunchComm
                                   const OrrLaunchWord *script) {
   OrrShell *shell = orr_shell_new(manifest->draft);
   g_autofree char *text = replace_known(manifest, like->environment, script->text);
-  g_autofree char *lines = g_strnfill((gsize)MAX(script->place.line, 1), '\n');
-  if (!strchr(text, '\n')) lines[strlen(lines) - 1] = '\0';
-  g_autofree char *padded = g_strconcat(lines, text, NULL);
-  const OrrLaunchSource source = {
-      .name = (char *)script->place.file, .text = padded, .length = strlen(padded)};
+  OrrPlace place = ORR_SHELL_BEGIN(script->place.file);
+  place.line = MAX(script->place.line, 1) + (strchr(text, '\n') != NULL);
   g_ptr_array_add(manifest->shells, shell);
   set_variables(shell, like->environment);
   if (manifest->group_size) orr_shell_set(shell, "LWS_GROUP_SIZE", manifest->group_size);
-  orr_shell_run(shell, &source);
+  orr_shell_run(shell, text, place);
   const GPtrArray *commands = orr_shell_commands(shell);
   ORR_EACH_POINTER(OrrLaunchCommand, command, commands) {
     if (orr_launch_trainer_knows(command)) add_trainer(manifest, command, like->replicas);

@@ -186,9 +186,8 @@ static void read(OrrLaunchDraft *draft, OrrLaunchSource *source) {
   g_autoptr(OrrShell) shell = orr_shell_new(draft);
   g_autoptr(GPtrArray) servers = g_ptr_array_new(), trainers = g_ptr_array_new();
   g_autofree char *text = cleaned(source);
-  const OrrLaunchSource clean = {.name = source->name, .text = text, .length = strlen(text)};
   orr_shell_headers(shell, draft, text);
-  orr_shell_run(shell, &clean);
+  orr_shell_run(shell, text, ORR_SHELL_BEGIN(source->name));
   const GPtrArray *commands = orr_shell_commands(shell);
   for (guint i = 0; i < commands->len; i++) {
     if (orr_launch_server_knows(commands->pdata[i]))

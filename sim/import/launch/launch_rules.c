@@ -167,15 +167,6 @@ static void put(OrrLaunchDraft *draft, OrrLaunchSetting *setting, const OrrLaunc
     if (rule->convert) rule->convert(draft, setting, rule);
 }
 
-static void convert(OrrLaunchDraft *draft, OrrLaunchSetting *setting) {
-  const OrrLaunchRule *rule = setting->rule;
-  if (setting->is_unresolved)
-    orr_diags_error(draft->diags, setting->place, "%s needs the value of %s: add --set %s=VALUE",
-                    setting->key, setting->unresolved, setting->unresolved);
-  else if (!rule->is_later)
-    put(draft, setting, rule);
-}
-
 /* The default that a map has for a key that the input does not have. */
 static void set_absent(OrrLaunchDraft *draft, const OrrLaunchRule *rule) {
   for (; rule; rule = rule->also)
@@ -211,11 +202,14 @@ static void judge(OrrLaunchDraft *draft, guint i, gboolean is_overridden) {
   OrrLaunchSetting *setting = draft->settings->pdata[i];
   const OrrLaunchRule *rule = setting->rule;
   if (!rule) return refuse_unknown(draft, setting);
-  setting->verdict = rule->verdict;
-  if (is_overridden)
-    setting->verdict = ORR_LAUNCH_OVERRIDDEN;
-  else if (rule->verdict == ORR_LAUNCH_MAPPED)
-    convert(draft, setting);
+  const gboolean is_mapped = rule->verdict == ORR_LAUNCH_MAPPED;
+  setting->verdict = is_overridden ? ORR_LAUNCH_OVERRIDDEN : rule->verdict;
+  if (is_overridden) return;
+  if (is_mapped && setting->is_unresolved)
+    orr_diags_error(draft->diags, setting->place, "%s needs the value of %s: add --set %s=VALUE",
+                    setting->key, setting->unresolved, setting->unresolved);
+  else if (is_mapped && !rule->is_later)
+    put(draft, setting, rule);
   else if (rule->verdict == ORR_LAUNCH_NOT_SIMULATED && is_neutral(setting, rule))
     orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT,
                            "the default, or simulated anyway");

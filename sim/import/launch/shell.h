@@ -38,8 +38,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrShell, orr_shell_free)
 void orr_shell_set(OrrShell *shell, const char *name, const char *value);
 /* Reads the lines "#SBATCH ..." of @text: nodes and GPUs of @draft, and Slurm's variables. */
 void orr_shell_headers(OrrShell *shell, OrrLaunchDraft *draft, const char *text);
-/* Walks the script. */
-void orr_shell_run(OrrShell *shell, const OrrLaunchSource *source);
+/* Walks @text as a script; it begins at @place. */
+void orr_shell_run(OrrShell *shell, const char *text, OrrPlace place);
+#define ORR_SHELL_BEGIN(name) ((OrrPlace){.file = g_intern_string(name), .line = 1, .column = 1})
 /* The simple commands that were reached, in order, of OrrLaunchCommand *: expanded words without
  * redirections, with the exported variables of that moment. The shell owns them. */
 const GPtrArray *orr_shell_commands(const OrrShell *shell);

@@ -117,7 +117,7 @@ static OrrShellTruth run_source(OrrShell *shell, const OrrShellTree *tree,
   const gboolean is_other = source && g_strcmp0(source->name, tree->place.file) != 0;
   if (is_other) { /* models/x.sh that x.sh reads has its name, and was not given */
     source->is_used = TRUE;
-    orr_shell_run(shell, source);
+    orr_shell_run(shell, source->text, ORR_SHELL_BEGIN(source->name));
   } else if (plain) {
     orr_shell_warn_once(shell, tree->place, "%s was not given: add it to the command line", plain);
   }
@@ -129,7 +129,7 @@ static OrrShellTruth run_eval(OrrShell *shell, const OrrShellTree *tree,
   g_autoptr(GString) text = g_string_new(NULL);
   for (guint i = 1; i < simple->texts->len; i++)
     g_string_append_printf(text, "%s%s", i > 1 ? " " : "", orr_shell_text_at(simple, i));
-  orr_shell_run_text(shell, text->str, tree->place);
+  orr_shell_run(shell, text->str, tree->place);
   return ORR_SHELL_TRUE;
 }
 

@@ -4,11 +4,6 @@
  */
 #include "sim/import/launch/shell_private.h"
 
-static void add_texts(OrrShell *shell, OrrShellSimple *simple, const OrrShellToken *token) {
-  orr_shell_expand(shell, token->raw, token->place, simple->texts);
-  while (simple->places->len < simple->texts->len) g_ptr_array_add(simple->places, (gpointer)token);
-}
-
 /* Whether the command is [ or test, where an unset variable is empty. */
 static gboolean is_condition(const OrrShellTree *tree) {
   const OrrShellToken *first = tree->words->pdata[0];
@@ -41,7 +36,9 @@ static void sort_tokens(OrrShell *shell, const OrrShellTree *tree, OrrShellSimpl
     } else if (simple->texts->len == 0 && orr_shell_assignment(token->raw)) {
       g_ptr_array_add(simple->assignments, (gpointer)token);
     } else {
-      add_texts(shell, simple, token);
+      orr_shell_expand(shell, token->raw, token->place, simple->texts);
+      while (simple->places->len < simple->texts->len)
+        g_ptr_array_add(simple->places, (gpointer)token);
     }
   }
 }
@@ -166,7 +163,7 @@ static void run_inner(OrrShell *shell, const OrrShellSimple *simple) {
   const guint inner = inner_script(simple);
   if (inner == 0) return;
   const gboolean was_exiting = shell->is_exiting;
-  orr_shell_run_text(shell, orr_shell_text_at(simple, inner), place_at(simple, inner));
+  orr_shell_run(shell, orr_shell_text_at(simple, inner), place_at(simple, inner));
   shell->is_exiting = was_exiting;
 }
 
@@ -176,7 +173,7 @@ static void run_document(OrrShell *shell, const OrrShellSimple *simple) {
   const char *body = simple->input.text;
   if (!simple->document || !body || !g_strv_contains(readers, orr_shell_text_at(simple, 0))) return;
   orr_shell_headers(shell, shell->draft, body);
-  orr_shell_run_text(shell, body, simple->document->place);
+  orr_shell_run(shell, body, simple->document->place);
 }
 
 static gboolean is_script(const char *path) {
@@ -204,7 +201,7 @@ static void run_script(OrrShell *shell, const OrrShellSimple *simple) {
     g_hash_table_remove(shell->own, source); /* not from inside of itself */
     orr_shell_set_arguments(shell, simple, i);
     orr_shell_headers(shell, shell->draft, source->text);
-    orr_shell_run(shell, source);
+    orr_shell_run(shell, source->text, ORR_SHELL_BEGIN(source->name));
     g_hash_table_add(shell->own, source);
     shell->is_exiting = FALSE;
     restore_arguments(shell, before);

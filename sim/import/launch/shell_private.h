@@ -237,5 +237,3 @@ void orr_shell_close_loop(OrrShell *shell);
 
 void orr_shell_warn_once(OrrShell *shell, OrrPlace place, const char *format, ...)
     G_GNUC_PRINTF(3, 4);
-/* Walks a text as a script of its own (eval, bash -c). */
-void orr_shell_run_text(OrrShell *shell, const char *text, OrrPlace place);

@@ -219,7 +219,7 @@ OrrShellTruth orr_shell_run_tree(OrrShell *shell, const OrrShellTree *tree) {
 
 /* --- Scripts --- */
 
-void orr_shell_run_text(OrrShell *shell, const char *text, OrrPlace place) {
+void orr_shell_run(OrrShell *shell, const char *text, OrrPlace place) {
   OrrDiags *diags = orr_launch_draft_diags(shell->draft);
   const guint n_errors = orr_diags_n_errors(diags);
   if (shell->depth >= ORR_SHELL_DEPTH || shell->scripts->len > MOST_SCRIPTS)
@@ -235,9 +235,4 @@ void orr_shell_run_text(OrrShell *shell, const char *text, OrrPlace place) {
   shell->depth++;
   orr_shell_run_tree(shell, script->tree);
   shell->depth--;
-}
-
-void orr_shell_run(OrrShell *shell, const OrrLaunchSource *source) {
-  orr_shell_run_text(shell, source->text,
-                     (OrrPlace){.file = g_intern_string(source->name), .line = 1, .column = 1});
 }

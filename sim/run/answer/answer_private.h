@@ -176,8 +176,6 @@ void orr_cluster_spans_free(OrrClusterSpans *spans);
 /* Calls for each row of cluster_span, in the order of their begins; @spans NULL: none. */
 typedef void (*OrrOnClusterSpan)(const OrrClusterSpanRow *row, void *user);
 void orr_cluster_spans_each(const OrrClusterSpans *spans, OrrOnClusterSpan call, void *user);
-/* Adds all rows to the run that @store has begun. */
-gboolean orr_cluster_spans_store(const OrrClusterSpans *spans, OrrStore *store, GError **error);
 
 /* latencies.c: mean and percentiles of times. Percentiles are linear between the two nearest ranks
  * (numpy's default). */

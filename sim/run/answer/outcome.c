@@ -1,6 +1,6 @@
 /*
  * outcome.c - the life of an outcome. One table, made from rows.inc, says where OrrOutcome keeps
- * the rows of each table; making, freeing, finding and storing them walk over it.
+ * the rows of each table; making, freeing and finding them walk over it.
  */
 #include "sim/run/answer/outcome.h"
 
@@ -78,32 +78,4 @@ void orr_outcome_forget(OrrOutcome *outcome) {
 void orr_outcome_set_wall_time(OrrOutcome *outcome, gint64 begin_us) {
   outcome->wall_time_s = (double)(g_get_monotonic_time() - begin_us) * 1e-6;
   *(double *)result_member(outcome, "wall-time-s") = outcome->wall_time_s;
-}
-
-/* --- Storing --- */
-
-static gboolean store_trust(const OrrOutcome *outcome, OrrStore *store, GError **error) {
-  for (int how = 0; how <= ORR_HOW_OUTSIDE; how++) {
-    const OrrCostTrustRow row = {(char *)orr_cost_how_text(outcome->carried_from, (OrrHow)how),
-                                 outcome->trust[how]};
-    if (row.seconds > 0 && !orr_store_add_row(store, &orr_cost_trust_table, &row, error))
-      return FALSE;
-  }
-  return TRUE;
-}
-
-gboolean orr_outcome_store_rows(const OrrOutcome *outcome, OrrStore *store, GError **error) {
-  if (!orr_store_add_row(store, outcome->kind->result, &outcome->result, error)) return FALSE;
-  for (guint i = 0; i < G_N_ELEMENTS(arrays); i++) {
-    const GArray *rows = *array_at(outcome, i);
-    if (!orr_store_add_rows(store, arrays[i].table, rows->data, rows->len, error)) return FALSE;
-  }
-  if (!orr_cluster_spans_store(outcome->job_spans, store, error)) return FALSE;
-  if (!store_trust(outcome, store, error)) return FALSE;
-  if (outcome->job && !orr_store_add_row(store, &orr_job_table, outcome->job, error)) return FALSE;
-  for (guint i = 0; i < outcome->warnings->len; i++) {
-    const OrrWarningRow row = {outcome->warnings->pdata[i]};
-    if (!orr_store_add_row(store, &orr_warning_table, &row, error)) return FALSE;
-  }
-  return TRUE;
 }

@@ -59,8 +59,9 @@ void orr_outcome_set_integer(OrrOutcome *outcome, const char *name, gint64 value
 /* Sets the wall time to the time since @begin_us of g_get_monotonic_time. */
 void orr_outcome_set_wall_time(OrrOutcome *outcome, gint64 begin_us);
 
-/* Adds the result and all rows to the run that @store has begun. */
-gboolean orr_outcome_store_rows(const OrrOutcome *outcome, OrrStore *store, GError **error);
+/* Adds the rows of outcome->job_spans. */
+gboolean orr_cluster_spans_store(const struct OrrClusterSpans *spans, OrrStore *store,
+                                 GError **error);
 
 /* Writes the spans in the Trace Event format that Perfetto opens: one process per lane, one thread
  * per stream. */
