@@ -332,6 +332,17 @@ static void test_profile_activations(void) {
   g_assert_cmpfloat(fabs((double)(without - sampler) - logits / (2 << 20)), <=, 1);
 }
 
+/* Sixteen ranks need two nodes of eight, eight do not. */
+static void test_across_nodes(void) {
+  static const char two[] = "cluster={base: dgx-h100-superpod, nodes: 2};workload.requests=4;";
+  g_autofree char *over = g_strconcat(two, "workload.parallel.tp=16", NULL),
+                  *within = g_strconcat(two, "workload.parallel.tp=8", NULL);
+  g_autoptr(OrrOutcome) spans = serving_run(over);
+  g_autoptr(OrrOutcome) stays = serving_run(within);
+  g_assert_true(serving_warns(spans, "tp 16 spans NVLink domains of 8 GPUs"));
+  g_assert_false(serving_warns(stays, "spans NVLink domains"));
+}
+
 /* Mixtral 8x7B on two GPUs, steps of 8,192 tokens, 1,024 x 32,000 logits of 14 B. Each of a token's
  * two pairs takes the wider of 2 * 7,168 and 4,096 elements and 7,168 more, 704.6 MB. Without
  * keep-workspaces the layers are the peak: these, input, residual and the pairs' sum, 3 * 4,096
@@ -440,6 +451,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving-models/profiled-cache", test_profiled_cache);
   g_test_add_func("/workloads/serving-models/profile-activations", test_profile_activations);
   g_test_add_func("/workloads/serving-models/kept-workspaces", test_kept_workspaces);
+  g_test_add_func("/workloads/serving-models/across-nodes", test_across_nodes);
   g_test_add_func("/workloads/serving-models/formats-that-lack", test_formats_that_lack);
   g_test_add_func("/workloads/serving-models/formats-of-experts", test_formats_of_experts);
   g_test_add_func("/workloads/serving-models/rings", test_rings);
