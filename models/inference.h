@@ -49,14 +49,15 @@ typedef struct {
   gint64 dp; /* groups of attention data parallelism, tp ranks each; 0 as 1 */
   gint64 ep; /* number of groups of the tp * dp ranks that have whole experts; the ranks of a
               * group split each; 0 as 1 */
-  gboolean gathered;      /* each rank gets all tokens, not only its experts' */
-  double imbalance;       /* see operator.h */
-  double fullest;         /* the same */
-  gint64 redundant;       /* copies of experts beyond one of each, over all ranks */
-  gint64 experts_at_once; /* tokens for which the experts' kernels have room; 0: all */
-  OrrDtype weights;       /* of the layers' products: bf16, fp8, fp4 ... */
-  OrrDtype activations;   /* between kernels, and of the embedding and the head: bf16 or fp16 */
-  OrrDtype kv;            /* of the cache */
+  gboolean gathered;            /* each rank gets all tokens, not only its experts' */
+  double imbalance;             /* see operator.h */
+  double fullest;               /* the same */
+  gint64 redundant;             /* copies of experts beyond one of each, over all ranks */
+  gint64 experts_at_once;       /* tokens for which the experts' kernels have room; 0: all */
+  gint64 pad_hidden, pad_inner; /* multiples to which experts are padded in memory; 0: none */
+  OrrDtype weights;             /* of the layers' products: bf16, fp8, fp4 ... */
+  OrrDtype activations; /* between kernels, and of the embedding and the head: bf16 or fp16 */
+  OrrDtype kv;          /* of the cache */
   /* replaces `weights`: the format of each part (NULL: as activations), and the layers at the ends
    * that stay as activations; see orr_inference_quantize */
   gboolean is_quantized;

@@ -73,6 +73,16 @@ static double weight_size(const OrrInferenceShard *shard, OrrQuantizedPart part)
   return quantized ? quantized->weight_bytes : orr_dtype_bytes(shard->activations);
 }
 
+/* A rank's part of an expert's inner width. */
+static double inner_of(const OrrModel *model, const OrrInferenceShard *shard) {
+  const double whole = (double)(model->moe.ffn > 0 ? model->moe.ffn : model->ffn);
+  return whole * (double)MAX(shard->ep, 1) / (double)(shard->tp * MAX(shard->dp, 1));
+}
+
+static double padded(double width, gint64 multiple) {
+  return multiple > 0 ? ceil(width / (double)multiple) * (double)multiple / width : 1;
+}
+
 /* Of a rank. Plain matrices (routers, an indexer's weights, the projections to entries of a
  * compressed cache) are whole on each rank, in 16 bits (vLLM, ReplicatedLinear), as are norms and
  * the biases of matrices split along their inputs; where ranks outnumber the key-value heads, so is
@@ -83,11 +93,14 @@ static double layer_weight_bytes(const OrrModel *model, guint kind,
   const double plain = orr_dtype_bytes(shard->activations),
                experts = (layer.experts + (layer.experts > 0 ? (double)shard->redundant : 0)) /
                          (double)(shard->tp * MAX(shard->dp, 1));
+  const double pads = padded((double)model->hidden, shard->pad_hidden) *
+                      padded(inner_of(model, shard), shard->pad_inner);
   double mixer = layer.vectors * plain, feed = 0;
   for (guint i = 0; i < layer.n_matrices; i++) {
     const OrrMatrix *matrix = &layer.matrices[i];
     double *sum = matrix->part == ORR_QUANTIZED_MIXER || matrix->plain ? &mixer : &feed;
-    *sum += orr_matrix_weights(matrix, experts) *
+    const gboolean is_padded = matrix->part == ORR_QUANTIZED_EXPERTS && !matrix->plain;
+    *sum += orr_matrix_weights(matrix, experts) * (is_padded ? pads : 1) *
                 (matrix->plain ? plain : weight_size(shard, matrix->part)) +
             orr_matrix_biases(matrix, experts) * plain;
   }
@@ -167,10 +180,8 @@ static double tokens_at_once(const OrrInferenceShard *shard, double tokens) {
 double orr_inference_workspace_bytes(const OrrModel *model, const OrrInferenceShard *shard,
                                      gint64 tokens) {
   const OrrMoe *moe = &model->moe;
-  const double groups = (double)MAX(shard->dp, 1), wide = orr_dtype_bytes(shard->activations);
+  const double wide = orr_dtype_bytes(shard->activations), inner = inner_of(model, shard);
   if (moe->experts == 0) return 0;
-  const double inner = (double)(moe->ffn > 0 ? moe->ffn : model->ffn) * (double)MAX(shard->ep, 1) /
-                       ((double)shard->tp * groups);
   const double up = (orr_activation_is_gated(model->activation) ? 2 : 1) * inner;
   const double pair = wide * fmax(up, (double)model->hidden) + pair_copy_bytes(model, shard, inner);
   return tokens_at_once(shard, (double)tokens) * (double)moe->topk * pair;

@@ -144,6 +144,22 @@ static void test_plain_ends(void) {
   orr_field_clear(&orr_model_table, &model);
 }
 
+/* gpt-oss-20b on two ranks in mxfp4: 24 layers of 32 experts with three matrices of 2,880 x 1,440 a
+ * rank. To multiples of 256 and 128 these are 3,072 x 1,536, in half a byte and a scale for 32. */
+static void test_padded_experts(void) {
+  OrrModel model;
+  read_model("gpt-oss-20b", &model);
+  OrrInferenceShard shard = shard_of(2, ORR_BF16);
+  orr_inference_quantize(&shard, ORR_QUANTIZATION_MXFP4, &(OrrWeightFormats){0});
+  const double as_it_is = orr_inference_weight_bytes(&model, &shard, 0, 24, TRUE, TRUE);
+  shard.pad_hidden = 256;
+  shard.pad_inner = 128;
+  g_assert_cmpfloat_with_epsilon(orr_inference_weight_bytes(&model, &shard, 0, 24, TRUE, TRUE) -
+                                     as_it_is,
+                                 24 * 32 * 3 * (3072 * 1536 - 2880 * 1440.0) * (0.5 + 1.0 / 32), 1);
+  orr_field_clear(&orr_model_table, &model);
+}
+
 /* What a step of 8,192 tokens holds at once. Qwen3-235B-A22B on 4 ranks: 2 * 4,096 of input and
  * residual, and of the experts 8 copies of 4,096 (wider than 2 * 1,536 / 4) and of 384, and their
  * sum of 4,096: 48,128 elements per token. Llama 3.1 8B on one: 2 * 4,096 + 3 * 14,336.
@@ -452,6 +468,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/models/transformer-inference/narrow-mlp", test_narrow_mlp);
   g_test_add_func("/models/transformer-inference/plain-ends", test_plain_ends);
   g_test_add_func("/models/transformer-inference/activations", test_activations);
+  g_test_add_func("/models/transformer-inference/padded-experts", test_padded_experts);
   g_test_add_func("/models/transformer-inference/cache-bytes", test_cache_bytes);
   g_test_add_func("/models/transformer-inference/latent", test_latent);
   g_test_add_func("/models/transformer-inference/state", test_state);

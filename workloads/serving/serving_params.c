@@ -13,6 +13,8 @@ OrrInferenceShard orr_serving_shard(const OrrServing *params) {
                              .imbalance = params->parallel.imbalance,
                              .redundant = params->parallel.redundant,
                              .experts_at_once = params->engine.experts_at_once,
+                             .pad_hidden = params->engine.experts.pad_hidden,
+                             .pad_inner = params->engine.experts.pad_inner,
                              .weights = (OrrDtype)params->formats.precision,
                              .activations = (OrrDtype)params->formats.activations,
                              .kv = (OrrDtype)params->formats.kv};

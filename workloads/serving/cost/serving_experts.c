@@ -34,7 +34,13 @@ const OrrFieldTable orr_expert_kernels_table = ORR_FIELDS(
                    .flags = ORR_FIELD_UNSIGNED),
     ORR_FIELD_BOOL(OrrExpertKernels, "merged", merged, "false",
                    "Whether the products of 4-bit experts gather, cast and activate on the way, as "
-                   "TensorRT-LLM's do with moe_config.backend TRTLLM."));
+                   "TensorRT-LLM's do with moe_config.backend TRTLLM."),
+    ORR_FIELD_INT(OrrExpertKernels, "pad-hidden", pad_hidden, "0",
+                  "The model's width is padded to a multiple of this in the memory of the experts' "
+                  "weights; 0: it is not.",
+                  .min = 0, .max = 1e6),
+    ORR_FIELD_INT(OrrExpertKernels, "pad-inner", pad_inner, "0",
+                  "The same of a rank's part of an expert's inner width.", .min = 0, .max = 1e6));
 
 static gboolean holds(const OrrCostModel *model, const OrrOperator *op) {
   g_autofree char *missing = orr_cost_missing(model, op);

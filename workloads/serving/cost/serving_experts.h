@@ -61,11 +61,12 @@ extern const char *const orr_serving_experts_words[]; /* of OrrServingExpertKern
 
 /* The kernels of an engine for the routed experts of a layer. */
 typedef struct {
-  int rows;                    /* OrrServingExpertKernels */
-  double efficiency;           /* above 0 */
-  gint64 small, launches;      /* per layer */
-  gboolean merged;             /* 4-bit experts */
-  double step_s, step_alone_s; /* of a program with default tiles */
+  int rows;                     /* OrrServingExpertKernels */
+  double efficiency;            /* above 0 */
+  gint64 small, launches;       /* per layer */
+  gboolean merged;              /* 4-bit experts */
+  double step_s, step_alone_s;  /* of a program with default tiles */
+  gint64 pad_hidden, pad_inner; /* multiples, in memory; 0: as the model has them */
 } OrrExpertKernels;
 extern const OrrFieldTable orr_expert_kernels_table;
 
