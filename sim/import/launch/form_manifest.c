@@ -291,8 +291,19 @@ static gboolean starts_server(const OrrFormManifest *manifest, const OrrNode *no
   return starts;
 }
 
+/* @key of KServe's workerSpec: a server over several pods. */
+static void add_split(OrrFormManifest *manifest, GPtrArray *words, const char *key,
+                      const char *option) {
+  const OrrNode *size = orr_node_get(manifest->worker_spec, key);
+  if (!size || size->kind != ORR_NODE_SCALAR) return;
+  orr_form_manifest_add_word(words, option, size->place);
+  orr_form_manifest_add_word(words, size->text, size->place);
+  orr_form_manifest_use(manifest, size);
+}
+
 /* KServe's `model: {modelFormat: ..., args: ...}` runs vLLM under names of its own. */
-static void add_kserve_words(OrrLaunchCommand *command, const OrrNode *node) {
+static void add_kserve_words(OrrFormManifest *manifest, OrrLaunchCommand *command,
+                             const OrrNode *node) {
   static const char *const names[][2] = {{"--model_id", "--model"},
                                          {"--model-id", "--model"},
                                          {"--model_dir", "--model"},
@@ -306,6 +317,8 @@ static void add_kserve_words(OrrLaunchCommand *command, const OrrNode *node) {
     orr_form_manifest_add_word(command->words, uri->text + strlen("hf://"), uri->place);
   }
   orr_form_manifest_add_words(command->words, orr_node_get(node, "args"));
+  add_split(manifest, command->words, "tensorParallelSize", "--tensor-parallel-size");
+  add_split(manifest, command->words, "pipelineParallelSize", "--pipeline-parallel-size");
   ORR_EACH_POINTER(OrrLaunchWord, word, command->words) {
     for (guint k = 0; k < G_N_ELEMENTS(names); k++) {
       const gsize length = strlen(names[k][0]);
@@ -325,7 +338,7 @@ static void add_container(OrrFormManifest *manifest, const OrrNode *node, gint64
   orr_form_manifest_add_environment(command->environment, orr_node_get(node, "env"));
   orr_form_manifest_add_environment(command->environment, orr_node_get(node, "environment"));
   if (orr_node_get(node, "modelFormat")) {
-    add_kserve_words(command, node);
+    add_kserve_words(manifest, command, node);
   } else {
     orr_form_manifest_add_words(command->words, entrypoint);
     orr_form_manifest_add_words(command->words, orr_node_get(node, "command"));
@@ -387,12 +400,22 @@ static void note_workers(OrrFormManifest *manifest, const OrrNode *node) {
   if (workers) manifest->n_workers = orr_form_manifest_number(workers, "replicas", 1);
 }
 
+/* KServe's predictor: what its model's command follows, and how many replicas there are at least. */
+static gint64 predictor(OrrFormManifest *manifest, const OrrNode *node, gint64 replicas) {
+  const OrrNode *worker = orr_node_get(node, "workerSpec");
+  const char *fewest = orr_node_get_text(node, "minReplicas");
+  if (worker) manifest->worker_spec = orr_node_as(ORR_NODE_MAP, worker);
+  if (fewest && g_strcmp0(fewest, orr_node_get_text(node, "maxReplicas")) == 0)
+    orr_form_manifest_use_keys(manifest, node, "minReplicas maxReplicas");
+  return fewest ? MAX(orr_form_manifest_number(node, "minReplicas", 1), 1) : replicas;
+}
+
 static void walk(OrrFormManifest *manifest, const OrrNode *node, gint64 replicas) {
   if (node->kind == ORR_NODE_MAP) {
     const OrrNode *deploy = orr_node_get(node, "deploy"); /* of Compose */
     replicas = orr_form_manifest_number(node, "replicas", replicas);
     if (deploy) replicas = orr_form_manifest_number(deploy, "replicas", replicas);
-    replicas = orr_form_manifest_pods(node, replicas);
+    replicas = predictor(manifest, node, orr_form_manifest_pods(node, replicas));
     note_machine(manifest, node);
     note_workers(manifest, node);
     if (orr_node_get(node, "containers")) manifest->volumes = orr_node_get(node, "volumes");

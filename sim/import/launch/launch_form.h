@@ -139,11 +139,12 @@ typedef struct {
   gint64 copies;          /* of all roles: slices of a DisaggregatedSet; 0: one */
   gint64 gpus;            /* of a container, by its limits; 0: not said */
   const char *group_size; /* pods of a LeaderWorkerSet's group: LWS_GROUP_SIZE; NULL: none */
-  GPtrArray *containers;  /* of OrrLaunchCommand * */
-  const OrrNode *volumes; /* of the pod being read; NULL: none */
-  gboolean is_prefill;    /* of the role being read */
-  GPtrArray *shells;      /* of OrrShell * */
-  GPtrArray *documents;   /* of OrrNode *, which commands refer to */
+  const OrrNode *worker_spec; /* of KServe: how a server splits over pods; NULL: none */
+  GPtrArray *containers;      /* of OrrLaunchCommand * */
+  const OrrNode *volumes;     /* of the pod being read; NULL: none */
+  gboolean is_prefill;        /* of the role being read */
+  GPtrArray *shells;          /* of OrrShell * */
+  GPtrArray *documents;       /* of OrrNode *, which commands refer to */
   GPtrArray *inner;      /* of OrrNode * in @documents: manifests that stand in a text of another */
   GHashTable *used;      /* of const OrrNode *: what the commands took */
   GHashTable *variables; /* of char *, "line:column": of settings */
