@@ -309,7 +309,7 @@ static void test_aliases_of_strangers(void) {
     const char *name, *document, *words;
   } known[] = {
       {"Qwen/Qwen3-235B-A22B-FP8", "qwen3-235b-a22b", "fp8-block"},
-      {"qwen/qwen3-235b-a22b-thinking-2507", "qwen3-235b-a22b", ""},
+      {"qwen/qwen3-235b-a22b-thinking-2507", "qwen3-235b-a22b-2507", ""},
       {"nvidia/Qwen3-32B-NVFP4", "qwen3-32b", "nvfp4"},
       {"RedHatAI/Llama-3.3-70B-Instruct-FP8-dynamic", "llama-3.3-70b", "fp8"},
       {"meta-llama/Llama-3.1-405B-Instruct-FP8", "llama-3.1-405b-fp8", ""},
