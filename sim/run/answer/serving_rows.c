@@ -437,14 +437,14 @@ static double mean_tokens(const OrrServingWork *work, const OrrServedGroup *grou
 }
 
 /* Tokens' worth that all requests of a replica share: the full blocks of their common prefix, but
- * for the ring that each has. */
+ * for the ring and the state that each has. */
 static double shared_tokens(const OrrServingWork *work, const OrrServedGroup *group) {
   const OrrServing *params = &work->params;
   const gint64 block = params->engine.block_size;
   if (params->engine.prefix_caching == ORR_PREFIX_NONE) return 0;
   return orr_kv_layout_tokens(&group->kv_layout, block,
                               (double)(params->shared_prefix / block * block)) -
-         group->kv_layout.ring_blocks * (double)block;
+         orr_kv_layout_tokens(&group->kv_layout, block, 0);
 }
 
 /* Replicas of @group that hold requests until their last token: prefills hand them over. */
