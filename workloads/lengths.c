@@ -228,19 +228,20 @@ static double drawn_mean(const OrrLengths *lengths, double low, double high) {
   return sum > 0 ? orr_lengths_mean(lengths) * cut / sum : 0;
 }
 
-/* Of lengths limited to [a, b]: a + the integral of the part above x from a to b. Points are dense
- * at a. Draws of a heavy tail would not give the mean. */
+/* Of lengths limited to [a, b]: a + the integral of the part above x from a to b. Points are evenly
+ * spaced in log(1 + x - a), since b may be 2^31. Draws of a heavy tail would not give the mean. */
 static double cut_mean(const OrrLengths *lengths, gint64 room) {
   enum { N_POINTS = 4000 };
   const gint64 least = MAX(lengths->least, 1), own = lengths->most > 0 ? lengths->most : room;
   const double low = (double)least, range = (double)MAX(MIN(own, room), least) - low;
+  const double spread = log1p(range);
   double sum = 0;
   if (isnan(part_above(lengths, low))) return drawn_mean(lengths, low, low + range);
   for (int i = 0; i < N_POINTS; i++) {
-    const double t = (i + 0.5) / N_POINTS;
-    sum += part_above(lengths, low + range * t * t) * 2 * t;
+    const double t = spread * (i + 0.5) / N_POINTS;
+    sum += part_above(lengths, low + expm1(t)) * exp(t);
   }
-  return low + range * sum / N_POINTS;
+  return low + spread * sum / N_POINTS;
 }
 
 /* A mean that somebody gave, and that limits move. */

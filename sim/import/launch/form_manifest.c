@@ -400,7 +400,7 @@ static void note_workers(OrrFormManifest *manifest, const OrrNode *node) {
   if (workers) manifest->n_workers = orr_form_manifest_number(workers, "replicas", 1);
 }
 
-/* KServe's predictor: what its model's command follows, and how many replicas there are at least. */
+/* KServe's predictor: how its server splits, and how many replicas there are at least. */
 static gint64 predictor(OrrFormManifest *manifest, const OrrNode *node, gint64 replicas) {
   const OrrNode *worker = orr_node_get(node, "workerSpec");
   const char *fewest = orr_node_get_text(node, "minReplicas");

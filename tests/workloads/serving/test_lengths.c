@@ -153,6 +153,8 @@ static void test_cut(void) {
               {"{kind: normal, tokens: 1000, sigma: 0.3}", 1000, "about 880."},
               {"{kind: exponential, tokens: 1000}", 100000, NULL},
               {"{kind: lognormal, tokens: 1000, sigma: 0.5}", 100000, NULL},
+              {"{kind: lognormal, tokens: 20, sigma: 0.5}", G_MAXINT32, NULL},
+              {"{kind: lognormal, tokens: 80, sigma: 0.1}", G_MAXINT32, NULL},
               {"{kind: azure-code-in, most: 1000}", G_MAXINT32, NULL}};
   for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
     OrrLengths lengths;
