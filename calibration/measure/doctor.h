@@ -1,5 +1,5 @@
 /*
- * doctor.h - what would spoil a measurement, before it starts: `orrery calibrate --doctor`.
+ * doctor.h - what would spoil a measurement, before it starts: `orrery calibrate doctor`.
  *
  * The device layer reads facts (OrrDoctorFacts) without making a context on any GPU; rules turn
  * them into findings. A problem makes rows wrong or rows of another machine, and should be mended

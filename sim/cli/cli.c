@@ -31,6 +31,20 @@ static const struct {
     {"schema", &orr_verb_describe, &orr_verb_describe_schema},
 };
 
+/* Options that other words say now. They work, with a line of advice on stderr. */
+static const struct {
+  const char *verb, *old, *now; /* "": the value alone */
+  const char *key;              /* in front of the value; or NULL */
+} renamed_options[] = {
+    {"calibrate", "--doctor", "doctor"},
+    {"calibrate", "--raw", ""},
+    {"compare", "--out", "--output"},
+    {"plan", "--devices", "--device"},
+    {"plan", "--tpot-p99", "--tpot"},
+    {"plan", "--ttft-p99", "--ttft"},
+    {"run", "--fidelity", "--set", "fidelity="},
+};
+
 /* GOption replaces an array at each parse, so options before and after the verb have an array
  * each. */
 static char **folders_before, **folders_after;
@@ -330,6 +344,27 @@ static gboolean has_option(const OrrCommand *command, const char *word) {
   return entry && entry->long_name;
 }
 
+/* Puts today's words in place of @arg[0], where it is a renamed option of @verb. */
+static void rename_option(const char *verb, char **arg) {
+  for (guint i = 0; i < G_N_ELEMENTS(renamed_options); i++) {
+    const char *old = renamed_options[i].old, *now = renamed_options[i].now;
+    const char *key = renamed_options[i].key ? renamed_options[i].key : "";
+    const gsize length = strcspn(*arg, "=");
+    if (strcmp(verb, renamed_options[i].verb) != 0 || strlen(old) != length ||
+        strncmp(*arg, old, length) != 0)
+      continue;
+    fprintf(stderr, "orrery: '%s%s' is now '%s%s%s'; the old name works for one more release\n",
+            old, *now ? "" : " VALUE", *now ? now : "VALUE", *key ? " " : "", key);
+    const gboolean is_split = (*key || !*now) && !(*arg)[length] && arg[1];
+    const char *value = is_split ? arg[1] : (*arg)[length] ? *arg + length + 1 : NULL;
+    char *text = g_strconcat(now, value && *now ? "=" : "", value ? key : "", value, NULL);
+    if (is_split) remove_word(arg + 1, arg[1]);
+    g_free(*arg);
+    *arg = text;
+    return;
+  }
+}
+
 /* The command that @args ask for: a verb or, with @ret_of, a part of the verb @ret_of. NULL with
  * @error. One that only help is asked of need not be able to run. */
 static const OrrCommand *find_asked(char **args, const OrrCommand **ret_of, GError **error) {
@@ -365,6 +400,7 @@ int orr_cli_run(char **argv, GError **error) {
     return 2;
   }
   if (strcmp(args[0], "help") == 0) return run_help(args + 1, error);
+  for (char **arg = args + 1; *arg && strcmp(*arg, "--") != 0; arg++) rename_option(args[0], arg);
   const OrrCommand *of = NULL, *command = find_asked(args, &of, error);
   if (!command) return 2;
   g_autoptr(GOptionContext) own = g_option_context_new(NULL);

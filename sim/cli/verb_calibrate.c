@@ -6,7 +6,6 @@
 #include "sim/cli/verb_calibrate_fit.h"
 
 static char *budget, *families;
-static gboolean is_doctor;
 static int n_gpus; /* of plan; 0: the number in this machine */
 static OrrVerbCalibrate request;
 
@@ -19,12 +18,7 @@ static const GOptionEntry options[] = {
     ORR_OPTION_TEXT("device", request.fit.device, "N|NAME",
                     "Measure GPU N (default: 0), or fake; export, fit, compare, report: use the "
                     "rows of NAME; import: the device that was measured"),
-    ORR_OPTION_FLAG(
-        "doctor", is_doctor,
-        "Measure nothing: print the conditions on these GPUs that would spoil a measurement"),
     ORR_OPTION_INT("gpus", n_gpus, "plan: plan for N GPUs (default: the number in this machine)"),
-    ORR_OPTION_TEXT("raw", request.fit.raw, "DIR|DB",
-                    "fit: a folder of measured tables, or a database"),
     ORR_OPTION_TEXT("collectives", request.fit.collectives, "FILE.csv",
                     "fit: measured collectives (default: collectives.csv of DIR)"),
     ORR_OPTION_TEXT("system", request.fit.system, "NAME",
@@ -126,13 +120,12 @@ static int measure(char **args, GError **error) {
                                .progress = update_progress,
                                .user = &watch};
   if (!orr_cli_check_args(args, 0, 0,
-                          "calibrate takes options, or an action: compare, errors, export, fit, "
-                          "import, plan, report",
+                          "calibrate takes options, or an action: compare, doctor, errors, export, "
+                          "fit, import, plan, report",
                           error))
     return 2;
   if (!parse_budget(&session.budget_s, error)) return 2;
   if (!parse_device(&session, error)) return 1;
-  if (is_doctor) return orr_verb_calibrate_doctor(session.layer, error);
   g_auto(OrrCalibrateAnswer) answer = {0};
   watch.progress = orr_progress_new("measuring", TRUE);
   gboolean fine = orr_calibrate(&session, &answer, error);
@@ -142,6 +135,13 @@ static int measure(char **args, GError **error) {
   if (answer.outcome.n_wrong)
     orr_show_problem("%u kernels gave wrong results", answer.outcome.n_wrong);
   return answer.outcome.n_wrong ? 1 : 0;
+}
+
+static int examine(OrrLibrary *library, const OrrVerbCalibrate *unused, char **args,
+                   GError **error) {
+  OrrCalibrateOrder session = {0};
+  if (!orr_cli_check_args(args, 0, 0, "calibrate doctor takes options", error)) return 2;
+  return parse_device(&session, error) ? orr_verb_calibrate_doctor(session.layer, error) : 1;
 }
 
 /* --- The plan --- */
@@ -205,6 +205,7 @@ static const struct {
   int (*run)(OrrLibrary *library, const OrrVerbCalibrate *options, char **args, GError **error);
 } actions[] = {
     {"compare", orr_verb_calibrate_compare},
+    {"doctor", examine},
     {"errors", orr_verb_calibrate_errors},
     {"export", export_rows},
     {"fit", orr_verb_calibrate_fit},
@@ -216,11 +217,6 @@ static const struct {
 static int run(OrrLibrary *library, char **args, GError **error) {
   const char *words[G_N_ELEMENTS(actions) + 1] = {NULL};
   if (!args[0]) return measure(args, error);
-  if (is_doctor) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--doctor goes with no action, found '%s'",
-                args[0]);
-    return 2;
-  }
   request.db = database();
   request.output = orr_options.output;
   for (guint i = 0; i < G_N_ELEMENTS(actions); i++) {
@@ -238,38 +234,38 @@ const OrrCommand orr_verb_calibrate = {
     .verb = "calibrate",
     .group = "Import",
     .sentence = "Measure this machine's GPUs, and make profiles from measured rows.",
-    .usage = "[--db FILE] [--budget TIME] [--families LIST] [--device N] [--doctor] | export DIR "
-             "[--db FILE] "
-             "[--device NAME] |\n"
-             "       fit --raw DIR|DB --device NAME [--thin N] [-o FILE] | compare PROFILE [--db "
+    .usage = "[--db FILE] [--budget TIME] [--families LIST] [--device N] | doctor [--device N] | "
+             "export DIR [--db FILE] [--device NAME] |\n"
+             "       fit DIR|DB --device NAME [--thin N] [-o FILE] | compare PROFILE [--db "
              "FILE] | errors PROFILE |\n"
              "       import FILE.csv --device NAME [--db FILE] | plan [--device N] [--gpus N] "
              "[--families LIST] | report [PROFILE] [--db FILE] [-o FILE]",
 
-    .more = "Without an action, measures rows and stores them in a database as it goes. A later "
-            "session "
-            "continues: rows measured with the same device, driver, libraries, clock and power "
-            "limit are not measured again. The budget goes to the shapes where neighbouring rows "
-            "disagree most. Under Slurm or mpirun (one process per GPU, and a folder that all "
-            "processes see in ORRERY_RENDEZVOUS), collectives span the job.\n"
-            "export writes CSV files, which 'orrery import measured DIR' reads. fit makes a "
-            "complete profile from such files or a database: rows, the constants that can be "
-            "computed from them, and the errors of a cross-validation that leaves out whole "
-            "shapes. errors prints these errors for a profile of the library. compare prints the "
-            "errors of a profile against the database's rows, by kernel.\n"
-            "import reads CSV files of Nsight Systems ('nsys stats --format csv --report "
-            "nvtx_kern_sum') and Nsight Compute ('ncu --csv --nvtx'), for machines where this "
-            "program may not run: kernels in NVTX ranges with a shape become rows, others are "
-            "listed. A range is 'orrery:gemm dtype=bf16 layout=forward batch=1 m=4096 n=4096 "
-            "k=4096', or of PyTorch's emit_nvtx(record_shapes=True).\n"
-            "plan prints what would be measured. report writes one file with rows, residuals, "
-            "refusals and the board's state, without anything that identifies the machine: see "
-            "docs/calibrate-on-your-gpu.md.\n"
-            "--doctor looks at driver, clocks, power limit, heat, ECC, persistence, MIG, NVLinks, "
-            "GPUDirect RDMA, libraries, other processes and environment variables, and prints "
-            "which of them would spoil a measurement; it makes no context on any GPU.\n"
-            "--device fake is an analytic device, to try these commands without a GPU. Exit status "
-            "1: there is no GPU, --doctor found a problem, or a kernel gave wrong results.",
+    .more =
+        "Without an action, measures rows and stores them in a database as it goes. A later "
+        "session continues: rows measured with the same device, driver, libraries, clock and power "
+        "limit are not measured again. The budget goes to the shapes where neighbouring rows "
+        "disagree most. Under Slurm or mpirun (one process per GPU, and a folder that all "
+        "processes see in ORRERY_RENDEZVOUS), collectives span the job.\n"
+        "export writes CSV files, which 'orrery import measured DIR' reads. fit makes a "
+        "complete profile from such files or a database: rows, the constants that can be "
+        "computed from them, and the errors of a cross-validation that leaves out whole "
+        "shapes. errors prints these errors for a profile of the library. compare prints the "
+        "errors of a profile against the database's rows, by kernel.\n"
+        "import reads CSV files of Nsight Systems ('nsys stats --format csv --report "
+        "nvtx_kern_sum') and Nsight Compute ('ncu --csv --nvtx'), for machines where this "
+        "program may not run: kernels in NVTX ranges with a shape become rows, others are "
+        "listed. A range is 'orrery:gemm dtype=bf16 layout=forward batch=1 m=4096 n=4096 "
+        "k=4096', or of PyTorch's emit_nvtx(record_shapes=True).\n"
+        "plan prints what would be measured. report writes one file with rows, residuals, "
+        "refusals and the board's state, without anything that identifies the machine: see "
+        "docs/calibrate-on-your-gpu.md.\n"
+        "doctor looks at driver, clocks, power limit, heat, ECC, persistence, MIG, NVLinks, "
+        "GPUDirect RDMA, libraries, other processes and environment variables, and prints "
+        "which of them would spoil a measurement; it measures nothing and makes no context on any "
+        "GPU.\n"
+        "--device fake is an analytic device, to try these commands without a GPU. Exit status "
+        "1: there is no GPU, doctor found a problem, or a kernel gave wrong results.",
     .options = options,
     .run = run,
     .part = "action",

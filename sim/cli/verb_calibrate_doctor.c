@@ -1,5 +1,5 @@
 /*
- * verb_calibrate_doctor.c - orrery calibrate --doctor: what would spoil a measurement here.
+ * verb_calibrate_doctor.c - orrery calibrate doctor: what would spoil a measurement here.
  */
 #include "sim/cli/verb_calibrate_fit.h"
 

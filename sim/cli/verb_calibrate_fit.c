@@ -18,11 +18,6 @@ static gboolean load_machine(OrrLibrary *library, const char *name, OrrMachine *
 /* --- fit --- */
 
 static gboolean check_fit(const OrrCalibrateFit *fit, GError **error) {
-  if (!fit->raw)
-    return orr_fault_set(
-        error, ORR_FAULT_USAGE,
-        "calibrate fit needs --raw: a folder with gemm.csv and other tables, or a database "
-        "of orrery calibrate");
   if (!fit->device)
     return orr_fault_set(error, ORR_FAULT_USAGE,
                          "calibrate fit needs --device NAME: the device that was measured");
@@ -37,24 +32,29 @@ static gboolean check_fit(const OrrCalibrateFit *fit, GError **error) {
   return TRUE;
 }
 
-static gboolean check_fit_paths(const OrrVerbCalibrate *options, GError **error) {
-  const OrrPath paths[] = {{"--raw", options->fit.raw, ORR_PATH_READ, TRUE},
-                           {"--collectives", options->fit.collectives, ORR_PATH_READ, FALSE},
-                           {"-o", options->output, ORR_PATH_WRITTEN, FALSE}};
+static gboolean check_fit_paths(const OrrCalibrateFit *fit, const char *output, GError **error) {
+  const OrrPath paths[] = {{"calibrate fit", fit->raw, ORR_PATH_READ, TRUE},
+                           {"--collectives", fit->collectives, ORR_PATH_READ, FALSE},
+                           {"-o", output, ORR_PATH_WRITTEN, FALSE}};
   return orr_paths_check(paths, G_N_ELEMENTS(paths), error);
 }
 
 int orr_verb_calibrate_fit(OrrLibrary *library, const OrrVerbCalibrate *options, char **args,
                            GError **error) {
-  if (!orr_cli_check_args(args, 0, 0, "calibrate fit takes options", error) ||
-      !check_fit(&options->fit, error) || !check_fit_paths(options, error))
+  OrrCalibrateFit fit = options->fit;
+  fit.raw = args[0];
+  if (!orr_cli_check_args(args, 1, 1,
+                          "calibrate fit takes a folder with gemm.csv and other tables, or a "
+                          "database of orrery calibrate",
+                          error) ||
+      !check_fit(&fit, error) || !check_fit_paths(&fit, options->output, error))
     return 2;
-  g_autofree char *path = orr_library_path(library, "device", options->fit.device);
+  g_autofree char *path = orr_library_path(library, "device", fit.device);
   if (!path) {
     g_auto(GStrv) known = orr_library_names(library, "device");
-    return orr_cli_unknown("device", options->fit.device, (const char *const *)known, error);
+    return orr_cli_unknown("device", fit.device, (const char *const *)known, error);
   }
-  g_autofree char *text = orr_calibrate_fit(&options->fit, library, error);
+  g_autofree char *text = orr_calibrate_fit(&fit, library, error);
   return text && orr_show_document(text, options->output, error) ? 0 : 1;
 }
 

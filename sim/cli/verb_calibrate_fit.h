@@ -22,7 +22,7 @@ typedef struct {
 int orr_verb_calibrate_compare(OrrLibrary *library, const OrrVerbCalibrate *options, char **args,
                                GError **error);
 
-/* `--doctor`: prints what would spoil a measurement. 1: a problem, or no GPU. */
+/* `doctor`: prints what would spoil a measurement. 1: a problem, or no GPU. */
 int orr_verb_calibrate_doctor(const OrrDeviceLayer *layer, GError **error);
 
 /* `errors PROFILE`: cross-validates the profile and prints the section `errors:`. */

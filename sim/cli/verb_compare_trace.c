@@ -26,9 +26,9 @@ static const GOptionEntry options[] = {
                      "The device of the trace (default: the lowest with kernels)"),
     ORR_OPTION_INT64("lane", lane,
                      "The simulated rank class that it is compared with (default: 0)"),
-    ORR_OPTION('o', FILENAME, "out", orr_options.output, "FILE",
-               "Write both steps for Perfetto, one above the other; without --trace, the simulated "
-               "time line in Kineto's form"),
+    ORR_OPTION_OUTPUT(
+        "Write both steps for Perfetto, one above the other; without --trace, the simulated "
+        "time line in Kineto's form"),
     ORR_OPTION_SET("workload.parallel.tp=4"),
     ORR_OPTION_DB("the run and its comparison"),
     ORR_OPTION_JSON("one JSON object"),
@@ -353,10 +353,11 @@ static gboolean check(char **args, GError **error) {
       {"the scenario", args[0], ORR_PATH_READ, FALSE},
       {"--trace", trace, ORR_PATH_READ, FALSE},
       {"--db", args[0] ? orr_options_database() : NULL, ORR_PATH_WRITTEN, TRUE},
-      {"--out", orr_options.output, ORR_PATH_WRITTEN, FALSE}};
+      {"--output", orr_options.output, ORR_PATH_WRITTEN, FALSE}};
   if (!orr_cli_check_args(args, 0, 1, "compare --trace takes one scenario", error)) return FALSE;
   if (!trace && !(args[0] && orr_options.output))
-    return orr_fault_set(error, ORR_FAULT_USAGE, "give --trace FILE, or a scenario and --out FILE");
+    return orr_fault_set(error, ORR_FAULT_USAGE,
+                         "give --trace FILE, or a scenario and --output FILE");
   if (device > G_MAXINT16 || lane < 0)
     return orr_fault_set(error, ORR_FAULT_USAGE,
                          "--device takes 0 to %d, and --lane a number from 0", G_MAXINT16);
@@ -381,15 +382,15 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 const OrrCommand orr_verb_compare_trace = {
     .verb = "--trace",
     .sentence = "Compare a measured trace with the simulated step, kind by kind.",
-    .also_option = "--out",
-    .usage = "FILE [SCENARIO] [--step NAME] [--device N] [--lane N] [--out FILE] "
-             "[--set PATH=VALUE]... [--db FILE] [--json] | SCENARIO --out FILE",
+    .also_option = "--output",
+    .usage = "FILE [SCENARIO] [--step NAME] [--device N] [--lane N] [--output FILE] "
+             "[--set PATH=VALUE]... [--db FILE] [--json] | SCENARIO --output FILE",
     .more = "The median step of the trace is compared. Steps are ranges named ProfilerStep#N (or "
             "the ranges that --step names), else the part that repeats, else the whole trace. Each "
             "second of the GPU belongs to one kind: to the kernel that computes, else to "
             "communication, else to a copy, else it is idle.\n"
             "Without a scenario the trace alone is shown. Without --trace the simulated time line "
-            "is written to --out in the form of PyTorch's profiler.",
+            "is written to --output in the form of PyTorch's profiler.",
     .options = options,
     .run = run,
 };

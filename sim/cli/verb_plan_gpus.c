@@ -10,7 +10,7 @@ static double days, useful = 1;
 
 static const GOptionEntry options[] = {
     ORR_VERB_PLAN_ENTRIES(orr_verb_plan_asked),
-    ORR_OPTION_TEXT("devices", devices, "NAMES",
+    ORR_OPTION_TEXT("device", devices, "NAMES",
                     "Instead of --cluster: devices, separated by commas, each on the library's "
                     "machine that has it"),
     ORR_OPTION_TEXT("prices", orr_verb_plan_asked.prices, "NAME", "Prices, for what it costs"),
@@ -303,12 +303,12 @@ static void print_end(const Search *search, const Try *founds) {
              again);
 }
 
-/* --cluster A,B or --devices A,B as clusters. */
+/* --cluster A,B or --device A,B as clusters. */
 static char **machines_of(OrrLibrary *library, GError **error) {
   const char *clusters = orr_verb_plan_asked.cluster;
   g_auto(GStrv) names = g_strsplit(devices ? devices : clusters ? clusters : "", ",", -1);
   if (devices && clusters)
-    return orr_fault_null(error, ORR_FAULT_USAGE, "give --cluster or --devices, not both");
+    return orr_fault_null(error, ORR_FAULT_USAGE, "give --cluster or --device, not both");
   for (char **name = names; devices && *name; name++) {
     char *machine = orr_plan_serving_machine(library, *name, error);
     if (!machine) return NULL;
@@ -354,7 +354,7 @@ const OrrCommand orr_verb_plan_gpus = {
         "Tries 1 to 16, 20, 24, 28, 32, 40, ... nodes: for each number the fastest layout, as plan "
         "training finds it; the upper end of its error band must be in time. --useful is the "
         "fraction of the time that is training: 1 knows no "
-        "failures. Several machines, as --cluster dgx-h100-superpod,mi355x-roce or --devices "
+        "failures. Several machines, as --cluster dgx-h100-superpod,mi355x-roce or --device "
         "h100-sxm,mi355x, are compared, each with the software that runs on it.",
     .options = options,
     .run = run,

@@ -24,7 +24,7 @@ static const GOptionEntry options[] = {
     ORR_OPTION_TEXT("model", model, "NAME", "The model"),
     ORR_OPTION_TEXT("cluster", clusters, "NAME", "The machine; several: a,b"),
     ORR_OPTION_TEXT(
-        "devices", devices, "NAME",
+        "device", devices, "NAME",
         "Instead of --cluster: devices, each with its machine of the library, e.g. h100-sxm,b200"),
     ORR_OPTION_TEXT("stack", stack, "NAME", "The engine (default: the newest vllm)"),
     ORR_OPTION_TEXT("prices", prices, "NAME", "Prices, for the cost of tokens"),
@@ -45,9 +45,7 @@ static const GOptionEntry options[] = {
         "trace-kind", trace_kind, "WORD",
         "Its format: azure, csv, mooncake or sharegpt (default: by the file's beginning)"),
     ORR_OPTION_TEXT("ttft", ttft, "TIME", "Longest time to the first token, e.g. 2s"),
-    ORR_OPTION_TEXT("ttft-p99", ttft, "TIME", "The same as --ttft"),
     ORR_OPTION_TEXT("tpot", tpot, "TIME", "Longest time per further token, e.g. 30ms"),
-    ORR_OPTION_TEXT("tpot-p99", tpot, "TIME", "The same as --tpot"),
     ORR_OPTION_REAL("share", fraction,
                     "Fraction of the requests that must meet both (default 0.99)"),
     ORR_OPTION_FLAG("aggregated", is_whole, "Only layouts whose replicas prefill and decode"),
@@ -83,7 +81,7 @@ static gboolean read_time(const char *option, const char *text, double *ret_s, G
 /* Settings that the search makes itself, and the option for each. */
 static const char *searched_by(const char *setting) {
   static const char *const taken[][2] = {
-      {"cluster", "--cluster, --devices or --gpus"},
+      {"cluster", "--cluster, --device or --gpus"},
       {"model", "--model"},
       {"workload.kv-dtype=", "--kv-cache"},
       {"workload.precision=", "--precision"},
@@ -113,7 +111,7 @@ static gboolean check_numbers(GError **error) {
   if (!model)
     wrong = "plan serving needs --model NAME ('orrery list models')";
   else if (!clusters == !devices)
-    wrong = "plan serving needs --cluster NAME ('orrery list clusters') or --devices NAME ('orrery "
+    wrong = "plan serving needs --cluster NAME ('orrery list clusters') or --device NAME ('orrery "
             "list devices')";
   else if (trace_file && (input_tokens != 0 || output_tokens != 0))
     wrong =
@@ -402,7 +400,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 const OrrCommand orr_verb_plan_serving = {
     .verb = "serving",
     .sentence = "Which layout serves the most requests within objectives, and on how many GPUs.",
-    .usage = "--model NAME (--cluster NAME[,NAME]... | --devices NAME[,NAME]...) (--rate X | "
+    .usage = "--model NAME (--cluster NAME[,NAME]... | --device NAME[,NAME]...) (--rate X | "
              "--gpus N) (--input N --output N | --trace FILE) --ttft TIME --tpot TIME [--precision "
              "WORD[,WORD]...] [--kv-cache WORD[,WORD]...] [--db FILE] [-o FILE]",
     .more = "Tensor, pipeline and expert parallelism, attention's data parallelism, prefill and "

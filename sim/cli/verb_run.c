@@ -20,7 +20,7 @@
 #include "sim/run/scenario_stack.h"
 #include "sim/validate/validate.h"
 
-static char *trace, *fidelity;
+static char *trace;
 static char *spans, *band, *memory, *label, *measured;
 static gboolean from_launch, narrow;
 static gint n_samples = -1;
@@ -50,7 +50,6 @@ static const GOptionEntry options[] = {
         "paths of the scenario, label and measured.METRIC, or as 'import bench' writes them"),
     ORR_OPTION_FLAG("narrow", narrow,
                     "Also print which measured rows would narrow the error bands most"),
-    ORR_OPTION_TEXT("fidelity", fidelity, "F", "Set the scenario's fidelity: auto, folded or full"),
     ORR_OPTION(
         0, STRING, "memory", memory, "SIZE",
         "Refuse a replay that would take more, e.g. 16GiB (default: half of the machine's memory)"),
@@ -96,8 +95,6 @@ static OrrScenario *read_scenario(OrrLibrary *library, char *file, OrrNode **ret
   OrrNode *tree = *ret_tree = from_launch ? launch_tree(library, file, diags, error)
                                           : orr_scenario_tree(library, file, diags);
   if (!tree || !orr_settings_apply(&orr_scenario_table, tree, orr_options.settings, error))
-    return NULL;
-  if (fidelity && !orr_field_set(&orr_scenario_table, tree, "fidelity", fidelity, error))
     return NULL;
   return orr_scenario_read(library, tree, diags);
 }
@@ -467,7 +464,7 @@ static void offer_serving(OrrLibrary *library, const OrrNode *tree, const OrrDia
 
 /* Whether FILE and --set make the same run again, with the same bands. */
 static gboolean repeats_by_settings(void) {
-  return !from_launch && !fidelity && !band && !measured && !memory && !orr_options.has_library;
+  return !from_launch && !band && !measured && !memory && !orr_options.has_library;
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
@@ -530,7 +527,7 @@ const OrrCommand orr_verb_run = {
     .usage =
         "FILE [--set PATH=VALUE]... [--db FILE] [--label TEXT] [--spans WHICH] [--json] [--trace "
         "FILE] "
-        "[--fidelity F] [--memory SIZE] [--band LEVEL] [--measured FILE.csv] [--narrow] [--samples "
+        "[--memory SIZE] [--band LEVEL] [--measured FILE.csv] [--narrow] [--samples "
         "N] [-j N]\n"
         "       orrery run --from-launch FILE --cluster NAME [--gpus N] [--set VAR=VALUE]... ...",
     .more =

@@ -89,7 +89,7 @@ char *orr_plan_serving_machine(OrrLibrary *library, const char *device, GError *
   g_autofree char *known = g_strjoinv(", ", (char **)devices->pdata);
   return orr_fault_null(
       error, ORR_FAULT_USAGE,
-      "--devices: no cluster of the library has device '%s' (clusters have: %s); name "
+      "--device: no cluster of the library has device '%s' (clusters have: %s); name "
       "the machine with --cluster",
       device, known);
 }

@@ -40,16 +40,16 @@ static guint n_rows(const char *csv) {
 static void measure_runs(const char *orrery, const char *scenario, const char *db) {
   measure(orrery, "orrery --version", "--version");
   const BenchProcess folded =
-      measure(orrery, "run, folded", "run %s --fidelity folded --db %s", scenario, db);
+      measure(orrery, "run, folded", "run %s --set fidelity=folded --db %s", scenario, db);
   const BenchProcess full =
-      measure(orrery, "run, full", "run %s --fidelity full --db %s", scenario, db);
+      measure(orrery, "run, full", "run %s --set fidelity=full --db %s", scenario, db);
   bench_row("process: run, full over folded", full.processor_s / folded.processor_s, "times");
   measure(orrery, "run, full, its whole time line stored",
-          "run %s --fidelity full --spans all --db %s", scenario, db);
+          "run %s --set fidelity=full --spans all --db %s", scenario, db);
   const BenchProcess bare = measure(orrery, "run, folded, nothing stored",
-                                    "run %s --fidelity folded --db none", scenario);
-  const BenchProcess bare_full =
-      measure(orrery, "run, full, nothing stored", "run %s --fidelity full --db none", scenario);
+                                    "run %s --set fidelity=folded --db none", scenario);
+  const BenchProcess bare_full = measure(orrery, "run, full, nothing stored",
+                                         "run %s --set fidelity=full --db none", scenario);
   bench_row("process: run, full over folded, nothing stored",
             bare_full.processor_s / bare.processor_s, "times");
 }

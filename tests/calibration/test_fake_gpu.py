@@ -150,7 +150,7 @@ def fit_gives_back(folder):
         file.write(DEVICE)
     report = run(folder, ["calibrate", "report", "--db", "rows.db"])
     assert " rows of 7 sessions" in report, report
-    profile = run(folder, ["calibrate", "fit", "--raw", "rows.db", "--device", "./fake-gpu.yaml", "--name", "mine"])
+    profile = run(folder, ["calibrate", "fit", "rows.db", "--device", "./fake-gpu.yaml", "--name", "mine"])
     near(constant(profile, "gemm-efficiency"), 70, 0.1, "gemm-efficiency, %, of 75 for endless products")
     for key, factor in (("overlap-slowdown", 1.25), ("overlap-slowdown-by-copy", 1.06), ("collective-slowdown", 1.5),
                         ("collective-slowdown-by-copy", 1.15), ("copy-slowdown", 1.1),
@@ -175,7 +175,7 @@ def all_products_are_exported(folder):
             query(folder, "select shape from kernel_sample where family = 'gemm' and verified = 'yes'")]
     assert found == sorted(tuple(row[key] for key in ("dtype", "layout", "batch", "m", "n", "k")) for row in rows), found
     assert {line[1] for line in found} == {"forward", "dgrad", "wgrad"} and {line[2] for line in found} > {"1"}, found
-    profile = run(folder, ["calibrate", "fit", "--raw", "rows.db", "--device", "./fake-gpu.yaml", "--name", "mine"])
+    profile = run(folder, ["calibrate", "fit", "rows.db", "--device", "./fake-gpu.yaml", "--name", "mine"])
     for key in ("layout: dgrad", "layout: wgrad", "batch: "):
         assert key in profile, (key, profile[:2000])
 
@@ -232,7 +232,7 @@ def bursts_and_sustained(folder):
     assert throttle & 4 == 0 and settled_throttle & 4 and gpus == 1, (throttle, settled_throttle, gpus)
     slowest = query(folder, "select min(sm_clock_hz) from kernel_sample where family = 'gemm'")[0][0]
     near(slowest, 1.98e9, 0.01, "the slowest clock of a burst")
-    fit = ["calibrate", "fit", "--raw", "rows.db", "--device", "./fake-gpu.yaml", "--name", "mine"]
+    fit = ["calibrate", "fit", "rows.db", "--device", "./fake-gpu.yaml", "--name", "mine"]
     efficiency = constant(run(folder, fit), "gemm-efficiency")
     query(folder, """update kernel_sample set median_us = median_us / 0.894, sm_clock_hz = 0.894 * 1.98e9, watts = 700,
                      harness = 1 where family = 'gemm' and flops / bytes * 3.352 > case substr(shape, 7, 4)
@@ -364,7 +364,7 @@ DOCTOR = (
 
 
 def doctor(folder, code, faults="", **more):
-    return run(folder, ["calibrate", "--doctor"], code, ORRERY_FAKE_FAULTS=faults, ORRERY_FAKE_GPUS=2, **more)
+    return run(folder, ["calibrate", "doctor"], code, ORRERY_FAKE_FAULTS=faults, ORRERY_FAKE_GPUS=2, **more)
 
 
 def test_doctor(folder):

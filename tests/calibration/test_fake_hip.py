@@ -79,10 +79,10 @@ def test_narrow(folder):
 
 
 def test_doctor(folder):
-    out = run(folder, ["calibrate", "--doctor"], ORRERY_FAKE_GPUS=2)
+    out = run(folder, ["calibrate", "doctor"], ORRERY_FAKE_GPUS=2)
     assert re.search(r"ok +driver +.*for HIP 6\.3; this program uses HIP 6\.3", out), out
     assert "hipBLASLt    0.10.0" in out and "rocm-smi" in out and "NVLink" not in out, out
-    out = run(folder, ["calibrate", "--doctor"], code=1, ORRERY_FAKE_FAULTS="no_driver=1")
+    out = run(folder, ["calibrate", "doctor"], code=1, ORRERY_FAKE_FAULTS="no_driver=1")
     assert "there is no AMD GPU that can be used here" in out, out
 
 

@@ -325,7 +325,7 @@ static void assert_has(const char *text, const char *wanted) {
 static void test_too_much_says_what_would_do(void) {
   const char *run = "run deepseek-v3-2048-h100 --db none --memory 400MB --set "
                     "workload.batch.global=30720 ";
-  g_autofree char *full = g_strconcat(run, "--fidelity full", NULL), *of_full = refusal(full);
+  g_autofree char *full = g_strconcat(run, "--set fidelity=full", NULL), *of_full = refusal(full);
   assert_has(of_full, "replicas: 128 of 128, micro-batches: 240, steps: 1");
   assert_has(of_full, "fidelity auto or folded (now full), which replays 1: ");
   const char *batch = strstr(of_full, "workload.batch.global ");

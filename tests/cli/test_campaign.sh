@@ -70,7 +70,7 @@ run
 cp said first; run; sed 's/"wall_time_s": [0-9.e-]*//' said > again; sed 's/"wall_time_s": [0-9.e-]*//' first > once
 check "the same seed gives the same answer" 'cmp -s again once'
 if ! is_small; then
-  full=$(goodput --fidelity full)
+  full=$(goodput --set fidelity=full)
   check "replicas folded or not, the answer is the same" 'near "$full" "$base" 1e-6'
 fi
 sed 's/rate-per-hour: 0.02/rate-per-hour: 0.05/' small.yaml > more.yaml

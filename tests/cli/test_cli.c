@@ -138,14 +138,16 @@ static void test_usage(void) {
   assert_refused("calibrate import", 2, "takes a CSV of nsys stats or ncu");
   assert_refused("calibrate import nowhere.csv", 2, "needs --device NAME");
   assert_refused("calibrate import nowhere.csv --device h100-sxm", 1, "nowhere.csv");
-  assert_refused("calibrate plan --doctor", 2, "--doctor goes with no action");
+  assert_refused("calibrate plan --doctor", 2, "is one argument too many: calibrate plan");
   assert_refused("calibrate --budget 5", 2, "--budget");
   assert_refused("calibrate compare", 2, "takes a profile");
   assert_refused("calibrate compare h100-sx", 2, "h100-sxm");
   assert_refused("calibrate report h100-sxm twice", 2, "at most one profile");
   assert_refused("calibrate plan --device fake --gpus=-1", 2, "found -1");
+  assert_refused("calibrate fit nowhere --device h100-sxm", 1, "no such folder or database");
   assert_refused("calibrate fit --raw nowhere --device h100-sxm", 1, "no such folder or database");
-  assert_refused("calibrate fit --raw . --device h100-sxm --thin=-1", 2, "found -1");
+  assert_refused("calibrate fit --raw=nowhere --device h100-sxm", 1, "no such folder or database");
+  assert_refused("calibrate fit . --device h100-sxm --thin=-1", 2, "found -1");
   assert_refused("calibrate --device fake --families gem", 2, "did you mean 'gemm'?");
   assert_refused("calibrate cost nothing gemm", 2, "unknown profile");
   assert_refused("calibrate cost a100-80gb-sxm gem m=1", 2, "gemm");
@@ -171,9 +173,9 @@ static void test_calibrate(void) {
   assert_refused("calibrate report -o calibration.db", 2, "calibration.db");
   g_assert_true(is_there("calibration-report.txt") && is_there("mine.txt"));
   assert_fine("calibrate plan --device fake --gpus 1", "needs more than one GPU: collectives");
-  assert_fine("calibrate fit --raw calibration.db --device h100-sxm",
+  assert_fine("calibrate fit calibration.db --device h100-sxm",
               "made by orrery calibrate fit from fake");
-  assert_fine("calibrate fit --raw calibration.db --device h100-sxm --thin 50", ", 50 of ");
+  assert_fine("calibrate fit calibration.db --device h100-sxm --thin 50", ", 50 of ");
   g_assert_true(is_there("out/device_copy.csv"));
   assert_fine("query calibration.db calibration", "launch");
   assert_fine("calibrate --device fake --families launch --budget 1min", "everything is measured");
@@ -322,13 +324,15 @@ static void test_set(void) {
   put("small.yaml", SMALL, -1);
   assert_fine("run small.yaml --set workload.batch.global=16 --db none --json",
               "\"micro_batches\": 16");
-  assert_fine("run small.yaml --fidelity full --db none --json", "\"n_gpus\": 4");
+  assert_fine("run small.yaml --set fidelity=full --db none --json", "\"n_gpus\": 4");
   assert_refused("run small.yaml --set workload.paralel.tp=2 --db none", 2,
                  "did you mean 'parallel'?");
   assert_refused("run small.yaml --set workload.batch.global --db none", 2,
                  "--set takes PATH=VALUE");
   assert_refused("run small.yaml --set workload.batch.global=ten --db none", 2, "ten");
-  assert_refused("run small.yaml --fidelity ful --db none", 2, "did you mean 'full'?");
+  assert_refused("run small.yaml --set fidelity=ful --db none", 2, "did you mean 'full'?");
+  assert_refused("run small.yaml --fidelity=ful --db none", 2, "did you mean 'full'?");
+  assert_fine("run small.yaml --fidelity full --db none --json", "\"n_gpus\": 4");
 }
 
 static void test_default_database(void) {

@@ -9,13 +9,13 @@ n=0
 check() { n=$((n + 1)); if eval "$2"; then echo "ok $n - $1"; else echo "not ok $n - $1"; sed 's/^/# /' said | head -n 30; fi; }
 run() { "$orrery" "$@" > said 2>&1; status=$?; } # the checks below see $status, not $?
 compare() { run compare "$@"; }
-refuses() { rm -f out.json; run "$@" --out out.json; [ $status -eq 2 ] && [ ! -e out.json ]; }
+refuses() { rm -f out.json; run "$@" --output out.json; [ $status -eq 2 ] && [ ! -e out.json ]; }
 cd "$work" || exit 1
 scenario=overlap-llama-70b-64-h100
 
 # --- The run's own trace ---
 
-compare $scenario --out run.json
+compare $scenario --output run.json
 check "a scenario alone writes its time line" '[ $status -eq 0 ] && grep -q ProfilerStep#0 run.json'
 compare $scenario --trace run.json --db run.db --json
 cp said same.json
@@ -75,9 +75,9 @@ compare --trace hand.json
 check "exposed communication, copies and idle time by hand" '[ $status -eq 0 ] && grep -Eq "^communication +0.010$" said &&
   grep -Eq "^copies +0.020$" said && grep -Eq "^idle +0.025$" said && grep -Eq "^hidden +0.010 ms" said'
 check "a kernel that no pattern knows is listed" 'grep -Eq "my_own_kernel +0.005$" said'
-compare --trace hand.json --step "ProfilerStep#9" --out hand.out.json
+compare --trace hand.json --step "ProfilerStep#9" --output hand.out.json
 check "no such step: the whole; the measured step for Perfetto" 'grep -q "no steps" said && grep -q nvjet hand.out.json'
-compare benchmark-qwen3-32b-vllm-h100 --trace hand.json --set workload.load.requests-per-client=1 --db none --out both.json
+compare benchmark-qwen3-32b-vllm-h100 --trace hand.json --set workload.load.requests-per-client=1 --db none --output both.json
 check "serving: attention, communication and the rest" '[ $status -eq 0 ] && grep -q "gemm and others" said && grep -q simulated both.json'
 
 # --- Refused ---

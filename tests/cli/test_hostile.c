@@ -248,8 +248,8 @@ static void test_outputs(void) {
       "import nsys r.db -o r.db",
       "import huggingface config.json -o ./config.json",
       "import measured . --device h100-sxm -o gemm.csv",
-      "calibrate fit --raw . --device h100-sxm -o gemm.csv",
-      "calibrate fit --raw r.db --device h100-sxm -o r.db",
+      "calibrate fit . --device h100-sxm -o gemm.csv",
+      "calibrate fit r.db --device h100-sxm -o r.db",
   };
   make_database("SELECT 1");
   static const char *const links[][2] = {

@@ -92,9 +92,9 @@ static void test_fit(void) {
       "system,table,dtype,version,op,n_gpus,bytes,latency_us\n"
       "mine,nccl_perf,half,2,all_reduce,2,1024,4\nyours,nccl_perf,half,2,all_reduce,2,1024,7\n",
       -1);
-  assert_refused("calibrate fit --raw . --device h100-sxm --collectives other.csv", 2,
+  assert_refused("calibrate fit . --device h100-sxm --collectives other.csv", 2,
                  "--collectives needs --system NAME");
-  assert_fine("calibrate fit --raw . --device h100-sxm --collectives other.csv --system mine "
+  assert_fine("calibrate fit . --device h100-sxm --collectives other.csv --system mine "
               "--name fitted",
               "fitted");
 }

@@ -77,7 +77,7 @@ run plan gpus --model llama-3.1-8b --cluster dgx-h100-superpod --tokens 50B --da
 check "the fewest GPUs" '[ $status -eq 0 ] && grep -q "^16 GPUs train 50B tokens in .*its upper end is in time, too$" said'
 run plan gpus --model llama-3.1-8b --cluster dgx-h100-superpod --tokens 50B --days 3.2 --batch-tokens 256k --sequence 4096
 check "the upper end of the band decides" '[ $status -eq 0 ] && grep -q "^  *16 .* 3.02.* the upper end of the band is too late$" said && grep -q "^24 GPUs train 50B tokens in" said'
-run plan gpus --model llama-3.1-8b --devices h100-sxm,mi355x --prices example --tokens 50B --days 12 --batch-tokens 256k --sequence 4096 --db none
+run plan gpus --model llama-3.1-8b --device h100-sxm,mi355x --prices example --tokens 50B --days 12 --batch-tokens 256k --sequence 4096 --db none
 check "two makers, each with software of its own" '[ $status -eq 0 ] && grep -q "^release assumed: megatron-core" said && grep -q "^release assumed: primus" said && [ "$(grep -c " in time$" said)" -ge 4 ] && grep -q "^mi355x-pollara  *8 .* in time$" said && grep -q "^mi355x-pollara  *8 .* at most 0\.[67]" said && python3 -c "
 import re
 # By hand: 8 GPUs of 1,400 W at 0.15 EUR and pue 1.2 draw 2.016 EUR per hour; the purchase of one node, 8 x 20,000 + 50,000
@@ -119,7 +119,7 @@ check "a law without experts" '[ $status -eq 2 ] && grep -q "has experts" said'
 # --- Serving ---
 
 # A tenth of the requests may miss: 400 of them tell a rate, 2,000 at 99 %.
-serving() { run plan serving --model llama-3.1-8b --input 300 --output 30 --ttft-p99 1s --tpot-p99 20ms --share 0.9 "$@"; }
+serving() { run plan serving --model llama-3.1-8b --input 300 --output 30 --ttft 1s --tpot 20ms --share 0.9 "$@"; }
 serving --cluster dgx-h100-superpod --gpus 2 --precision bf16 --kv-cache bf16 -o served.yaml --db serving.db --json
 cp said first
 check "the best layout serves the most with 90 % confidence" '[ $status -eq 0 ] && python3 -c "
@@ -146,7 +146,7 @@ check "the Pareto front" '[ $status -eq 0 ] && grep -q "^front " said'
 run query serving.db latencies
 check "the fleet is a run of the database" '[ $status -eq 0 ] && grep -q "ttft" said'
 if ! is_small; then
-  serving --devices h100-sxm,l40s --rate 30 --precision bf16 --kv-cache bf16 --aggregated --db none -o served.yaml
+  serving --device h100-sxm,l40s --rate 30 --precision bf16 --kv-cache bf16 --aggregated --db none -o served.yaml
   check "a rate: the fewest GPUs first, on the machine that needs them" '[ $status -eq 0 ] && [ "$(sed -n "s/^  [1-5] *\([0-9]*\) .* tokens per step.*/\1/p" said | sort -n -c 2>&1)" = "" ] && grep -q "  1 .*dgx-h100-superpod" said'
 fi
 "$orrery" plan serving --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 1 --input 200 --output 20 --ttft 1s --tpot 20ms --precision bf16 --kv-cache bf16 --share 0.9 --exhaustive --set workload.engine.max-num-seqs=64 --db none -o set.yaml > said 2>&1
@@ -168,11 +168,11 @@ check "more than the GPUs serve" '[ $status -eq 2 ] && grep -q "more GPUs are ne
 check "no objective" 'refuses serving --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 1 --input 10 --output 10 --ttft 1s && grep -q "needs --tpot TIME" said'
 check "neither rate nor GPUs" 'refuses serving --model llama-3.1-8b --cluster dgx-h100-superpod --input 10 --output 10 --ttft 1s --tpot 1s && grep -q "needs --rate X or --gpus N" said'
 check "neither machine nor device" 'refuses serving --model llama-3.1-8b --gpus 1 --input 10 --output 10 --ttft 1s --tpot 1s && grep -q "needs --cluster NAME" said'
-check "a device without a machine" 'refuses serving --model llama-3.1-8b --devices abacus --gpus 1 --input 10 --output 10 --ttft 1s --tpot 1s && grep -q "no cluster of the library has device .abacus." said'
+check "a device without a machine" 'refuses serving --model llama-3.1-8b --device abacus --gpus 1 --input 10 --output 10 --ttft 1s --tpot 1s && grep -q "no cluster of the library has device .abacus." said'
 check "a setting that is searched" 'refuses serving --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 1 --input 10 --output 10 --ttft 1s --tpot 1s --set workload.kv-dtype=fp8 && grep -q "its limits: --kv-cache" said'
 
 awk 'BEGIN { print "arrival_s,input_tokens,output_tokens,tenant"; for (i = 0; i < 200; i++) print 5 + (i % 100 < 50 ? i / 2 : i) + 60 * int(i / 100) ","  200 + 37 * i % 800 "," 5 + i % 30 ",a" }' | sort -t, -n > sorted.csv
-run plan serving --model llama-3.1-8b --devices h100-sxm,mi300x --gpus 1 --input 200 --output 20 --ttft 1s --tpot 30ms --precision bf16 --kv-cache bf16 --aggregated --db none -o makers.yaml
+run plan serving --model llama-3.1-8b --device h100-sxm,mi300x --gpus 1 --input 200 --output 20 --ttft 1s --tpot 30ms --precision bf16 --kv-cache bf16 --aggregated --db none -o makers.yaml
 check "each machine has software of its own" '[ $status -eq 0 ] && grep -q "release assumed: vllm-0.19, vllm-rocm-0.11" said && ! grep -q "does not run on" said'
 traced() { run plan serving --model llama-3.1-8b --cluster dgx-h100-superpod --precision bf16 --kv-cache bf16 --aggregated --ttft 200ms --tpot 20ms "$@"; }
 mkdir -p jobs

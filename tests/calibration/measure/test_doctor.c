@@ -1,5 +1,5 @@
 /*
- * test_doctor.c - the rules of `orrery calibrate --doctor` on facts made by hand: GPUs that differ,
+ * test_doctor.c - the rules of `orrery calibrate doctor` on facts made by hand: GPUs that differ,
  * facts that the driver does not report, GPUDirect RDMA by what sysfs holds.
  */
 #include <glib/gstdio.h>
