@@ -60,26 +60,11 @@ gboolean orr_placement_init(OrrPlacement *placement, const char *order,
   return TRUE;
 }
 
-gint64 orr_placement_n_ranks(const OrrPlacement *placement) {
-  gint64 n = 1;
-  for (int axis = 0; axis < ORR_N_AXES; axis++) n *= placement->size[axis];
-  return n;
-}
-
 gint64 orr_placement_gpu(const OrrPlacement *placement, const gint64 at[ORR_N_AXES]) {
   gint64 gpu = 0;
   for (int i = ORR_N_AXES - 1; i >= 0; i--)
     gpu = gpu * placement->size[placement->order[i]] + at[placement->order[i]];
   return gpu;
-}
-
-void orr_placement_coordinates(const OrrPlacement *placement, gint64 gpu,
-                               gint64 ret_at[ORR_N_AXES]) {
-  for (int i = 0; i < ORR_N_AXES; i++) {
-    int axis = placement->order[i];
-    ret_at[axis] = gpu % placement->size[axis];
-    gpu /= placement->size[axis];
-  }
 }
 
 void orr_placement_group(const OrrPlacement *placement, OrrAxis axis, const gint64 at[ORR_N_AXES],

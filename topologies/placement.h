@@ -27,10 +27,7 @@ typedef struct {
 gboolean orr_placement_init(OrrPlacement *placement, const char *order,
                             const gint64 size[ORR_N_AXES], GError **error);
 
-gint64 orr_placement_n_ranks(const OrrPlacement *placement);
 gint64 orr_placement_gpu(const OrrPlacement *placement, const gint64 at[ORR_N_AXES]);
-void orr_placement_coordinates(const OrrPlacement *placement, gint64 gpu,
-                               gint64 ret_at[ORR_N_AXES]);
 
 /* The GPUs of the group along @axis that contains the rank at @at, ordered by that coordinate.
  * @ret_gpus has room for size[axis] of them. */

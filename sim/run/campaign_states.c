@@ -91,7 +91,6 @@ static void keep_storage(const OrrOutcome *outcome, OrrCampaignReplay *replay) {
   ORR_EACH(const OrrStorageRow, row, outcome->storage) {
     if (g_str_equal(row->name, "checkpoint-write")) replay->write_s = row->wall_s;
     if (g_str_equal(row->name, "checkpoint-load")) replay->load_s = row->wall_s;
-    if (g_str_equal(row->name, "checkpoint-snapshot")) replay->snapshot_s = row->wall_s;
   }
 }
 

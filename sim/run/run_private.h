@@ -176,11 +176,11 @@ typedef struct {
 
 /* What the replay found; plain values, which pass between processes as bytes. */
 typedef struct {
-  double step_s, tokens; /* tokens: of a step */
-  double mean_s;         /* of all steps: with the stall of one checkpoint, and its load */
-  double after_s;        /* from the end of the first step to the end of the last */
-  double write_s, load_s, snapshot_s; /* storage */
-  double bytes;                       /* of a checkpoint of all GPUs */
+  double step_s, tokens;  /* tokens: of a step */
+  double mean_s;          /* of all steps: with the stall of one checkpoint, and its load */
+  double after_s;         /* from the end of the first step to the end of the last */
+  double write_s, load_s; /* storage */
+  double bytes;           /* of a checkpoint of all GPUs */
   OrrCampaignFleetDraw draw;
   gint64 n_gpus, events, replicas;
   char engine[64], fidelity[16];

@@ -37,7 +37,7 @@ typedef struct {
   OrrSwitchGraph graph;
   const Params *params;
   guint32 *port_switch;
-  gint64 n_ports, n_cables;
+  gint64 n_ports;
   gint64 ports; /* of a switch: the radix, or what the busiest one uses */
   double port_rate;
   double efficiency, nic_rate; /* of the node: nic-efficiency; one NIC, effective */
@@ -119,7 +119,6 @@ static gboolean add_cables(Plan *plan, GHashTable *numbers, const OrrNodeShape *
                            cable->from);
     orr_switch_graph_cable(&plan->graph, from, to, (guint)cable->count,
                            nominal * node->nic_efficiency, (int)i);
-    plan->n_cables += cable->count;
   }
   return TRUE;
 }

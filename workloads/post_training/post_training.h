@@ -101,7 +101,6 @@ typedef struct {
   gint64 uncounted;                   /* steps at the beginning that no mean counts */
   double sync_bytes, blocked_s;       /* weights, as they are sent; for which engines wait */
   double rollout_bytes, update_bytes; /* memory of a GPU: engine's weights and cache; peak */
-  double kv_tokens;                   /* that a replica's cache holds */
   /* of the rollouts' own GPUs, and of the trainer's; NAN: a device has no power model */
   double rollout_static_w, update_static_w;
   const char *rollout_device, *update_device; /* interned */

@@ -189,7 +189,6 @@ static gboolean run_loop(OrrPostTrainingParts *parts, const OrrWorld *world,
   OrrLoopInput input;
   fill_input(parts, speed, (guint64)world->seed, &input);
   work->rollout_bytes = orr_rollout_speed_gpu_bytes(speed);
-  work->kv_tokens = orr_rollout_speed_kv_tokens(speed);
   if (!orr_post_training_parts_replay(parts, runs, error) ||
       !orr_post_training_memory_check_room(parts, work->rollout_bytes, error) ||
       !replay_sync(parts, runs, &input, work, error))

@@ -55,7 +55,6 @@ double orr_rollout_speed_gain(const OrrRolloutSpeed *speed);
 /* The core of an engine, with an empty cache; seconds of moves before its planned batch begins. */
 void orr_rollout_speed_open_core(const OrrRolloutSpeed *speed, OrrCore *core);
 double orr_rollout_speed_move(const OrrRolloutSpeed *speed, const OrrCore *core);
-double orr_rollout_speed_kv_tokens(const OrrRolloutSpeed *speed); /* that a replica's cache holds */
 gint64 orr_rollout_speed_longest(const OrrRolloutSpeed *speed);   /* tokens of a sequence */
 double orr_rollout_speed_gpu_bytes(const OrrRolloutSpeed *speed); /* weights and cache of a GPU */
 

@@ -167,12 +167,6 @@ double orr_rollout_speed_move(const OrrRolloutSpeed *speed, const OrrCore *core)
          (double)params_of(speed)->parallel.dp_attention;
 }
 
-double orr_rollout_speed_kv_tokens(const OrrRolloutSpeed *speed) {
-  const OrrServing *params = params_of(speed);
-  return (double)(group_of(speed)->n_blocks * params->engine.block_size *
-                  params->parallel.dp_attention);
-}
-
 double orr_rollout_speed_gpu_bytes(const OrrRolloutSpeed *speed) {
   const OrrServedGroup *group = group_of(speed);
   return group->weight_bytes + group->kv_bytes_per_token * (double)group->n_blocks *

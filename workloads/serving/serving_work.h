@@ -34,7 +34,7 @@ typedef struct {
   OrrModel model;                /* borrows */
   gint64 first, first_gpu, gpus; /* replica; its first GPU; GPUs of each */
   gint64 n_blocks;               /* blocks per core */
-  double weight_bytes, kv_bytes_per_token, activation_bytes, budget_bytes; /* per GPU */
+  double weight_bytes, kv_bytes_per_token, activation_bytes; /* per GPU */
   double feed_bytes;    /* weights on each GPU of the pool of feed-forwards; 0: there is none */
   double state_bytes;   /* per sequence, on one GPU */
   double adapter_bytes; /* per adapter, on one GPU */
@@ -140,11 +140,10 @@ typedef struct {
   double end_s, first_arrival_s, last_arrival_s;
   gint64 arrived;       /* requests that were sent to the fleet */
   double client_wait_s; /* of requests that waited at the client for max-concurrency, in all */
-  gint64 backlog_at_last_arrival;
-  gint64 retried;   /* requests of lost replicas that went on elsewhere */
-  gint64 again;     /* of them, those whose prompt and output so far a decoder computes */
-  double failed_s;  /* time that failed requests spent in the system */
-  gint64 handovers; /* of caches; seconds from prompts' ends till they were over, bytes */
+  gint64 retried;       /* requests of lost replicas that went on elsewhere */
+  gint64 again;         /* of them, those whose prompt and output so far a decoder computes */
+  double failed_s;      /* time that failed requests spent in the system */
+  gint64 handovers;     /* of caches; seconds from prompts' ends till they were over, bytes */
   double handover_s, handover_bytes;
   gint64 first_encoder;  /* GPU of the first encoder; the others follow */
   gint64 first_task_gpu; /* of the pools of tasks, in their order, after the encoders */

@@ -25,7 +25,7 @@
 /* One tool's keys for the same things; NULL: it has none. */
 typedef struct {
   const OrrLaunchDialect *dialect;
-  const char *concurrency, *burstiness, *input_spread, *output_spread;
+  const char *concurrency, *burstiness;
   gboolean is_sharegpt; /* takes ShareGPT where no data set is named */
   gboolean is_up_to;    /* --random-range-ratio draws up to the length */
   /* what the tool takes where the command says nothing; 0: it must say it */

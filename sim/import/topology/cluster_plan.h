@@ -129,9 +129,8 @@ const char *orr_fabric_graph_name(const OrrFabricGraph *graph, guint at);
  * equally many to every core that it meets. Otherwise the cables themselves are written. */
 
 typedef struct {
-  char *yaml; /* the lines below `fabric:`, indented by two, each with its newline */
-  char *said; /* one line: what was found and counted */
-  gboolean is_irregular;
+  char *yaml;          /* the lines below `fabric:`, indented by two, each with its newline */
+  char *said;          /* one line: what was found and counted */
   gboolean is_rail;    /* nodes have a port on each of several leaves */
   gboolean is_assumed; /* from a scheduler's tree: cables and rates are assumptions */
 } OrrFabricShape;

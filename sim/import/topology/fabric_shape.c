@@ -402,7 +402,6 @@ static gboolean write_cables(OrrFabricShape *shape, const OrrFabricGraph *graph,
   add_hosts(text, graph);
   add_cable_list(text, graph);
   shape->yaml = g_string_free(text, FALSE);
-  shape->is_irregular = TRUE;
   if (!shape->said)
     shape->said = g_strdup_printf(
         "written as cables: %u switches by name, %u nodes of %u ports; no fat-tree, Clos or rails "

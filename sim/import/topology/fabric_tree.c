@@ -129,7 +129,6 @@ void orr_fabric_tree_init(OrrFabricShape *shape, const OrrFabricGraph *graph,
     shape->said = g_strdup_printf("a tree of %u levels with equally many children at each", levels);
   } else {
     write_uneven(text, graph, answers);
-    shape->is_irregular = TRUE;
     shape->said = g_strdup("an uneven tree: its switches by name, cables for what lies below");
   }
   shape->yaml = g_string_free(text, FALSE);

@@ -190,7 +190,6 @@ static void enter(OrrFleet *fleet, OrrRequest *request) {
     note_unserved(fleet, request, FALSE);
     follow_up(fleet, request, NULL);
   }
-  work->backlog_at_last_arrival = fleet->in_system;
 }
 
 static gboolean has_place(const OrrFleet *fleet) {

@@ -26,7 +26,6 @@ static void add_group(OrrServingWork *work, const OrrServing *params, guint g, g
                                 .kv_bytes_per_token = memory.kv_per_token,
                                 .activation_bytes = memory.activations,
                                 .state_bytes = memory.state + memory.ring,
-                                .budget_bytes = memory.budget,
                                 .adapter_bytes = memory.adapter,
                                 .kv_layout = memory.layout};
   g_array_append_val(work->groups, group);
