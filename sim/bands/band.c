@@ -62,6 +62,7 @@ OrrBands *orr_bands_of(const OrrResiduals *residuals) {
     bands->points[i] = orr_distance_point(&orr_band_residual(bands, i)->likeness);
     find_metrics(bands, i);
   }
+  bands->shared = orr_distance_shared(bands->points, n);
   if (residuals->rows->len > 0 && residuals->revision != ORR_MODEL_REVISION)
     bands->stale = stale_text(residuals->revision);
   return bands;
@@ -142,7 +143,8 @@ static void put_near(GArray *nearest, const OrrBandNear *one) {
 static GArray *find_near(const OrrBands *bands, const OrrBandQuestion *question,
                          OrrQuantity quantity) {
   GArray *nearest = g_array_sized_new(FALSE, FALSE, sizeof(OrrBandNear), MOST_ROWS);
-  const OrrDistancePoint asked = orr_distance_point_for(question->likeness, quantity);
+  OrrDistancePoint asked = orr_distance_point_for(question->likeness, quantity);
+  orr_distance_skip_shared(&asked, bands->points, bands->shared);
   for (guint i = 0; i < bands->residuals->rows->len; i++) {
     OrrBandNear near = {.row = i};
     double added;

@@ -44,6 +44,14 @@ double orr_distance(const OrrDistancePoint *a, const OrrDistancePoint *b);
 /* The same, but INFINITY as soon as it is beyond @limit: most rows are far from a question. */
 double orr_distance_within(const OrrDistancePoint *a, const OrrDistancePoint *b, double limit);
 
+/* The terms in which all of @n points are the same, as bits. */
+guint64 orr_distance_shared(const OrrDistancePoint *points, guint n);
+
+/* Leaves out of @asked the terms among @shared in which it equals @point, too: they add 0 to each
+ * distance from points that share them. */
+void orr_distance_skip_shared(OrrDistancePoint *asked, const OrrDistancePoint *point,
+                              guint64 shared);
+
 /* What is added where a measurement of @measured speaks for @asked; INFINITY: it does not. */
 double orr_distance_of_quantities(OrrQuantity asked, OrrQuantity measured);
 
@@ -56,6 +64,7 @@ struct OrrBands {
   const OrrResiduals *residuals;
   OrrResiduals *own;        /* NULL: borrowed */
   OrrDistancePoint *points; /* of each row */
+  guint64 shared;           /* the terms in which all rows are the same */
   /* Of each row, its answers' metrics, found once: a question looks at all of them. NULL: nothing
    * that has bands. */
   const OrrBandMetric *(*metrics)[ORR_RESIDUAL_ANSWERS];

@@ -76,37 +76,47 @@ static double share_of(const OrrBands *bands, const GArray *near, const OrrLiken
   return sum > 0 ? shared / sum : 0;
 }
 
-/* By row of @near: its campaign, as the first row of it. */
-static guint *campaigns_of(const OrrBands *bands, const GArray *near) {
-  guint *firsts = g_new(guint, near->len + 1);
+/* The rows of @near by campaign: each row's first, and the next row of the same campaign, 0 for
+ * none. */
+typedef struct {
+  guint first, next, last; /* last: of the rows so far, where this one is the first */
+} Link;
+
+static Link *link_campaigns(const OrrBands *bands, const GArray *near) {
+  Link *links = g_new0(Link, near->len + 1);
+  g_autofree guint *firsts = g_new(guint, near->len + 1);
+  guint n = 0;
   for (guint i = 0; i < near->len; i++) {
     const OrrResidual *one = orr_band_residual(bands, g_array_index(near, OrrBandNear, i).row);
-    guint k = 0;
-    while (k < i && (firsts[k] != k ||
-                     !orr_band_is_same_campaign(
-                         one, orr_band_residual(bands, g_array_index(near, OrrBandNear, k).row))))
-      k++;
-    firsts[i] = k;
+    guint c = 0;
+    while (c < n &&
+           !orr_band_is_same_campaign(
+               one, orr_band_residual(bands, g_array_index(near, OrrBandNear, firsts[c]).row)))
+      c++;
+    if (c == n) firsts[n++] = i;
+    links[i].first = firsts[c];
+    if (firsts[c] < i) links[links[firsts[c]].last].next = i;
+    links[firsts[c]].last = i;
   }
-  return firsts;
+  return links;
 }
 
 /* How many campaigns of equal weight the weights are worth (Kish 1965, Survey Sampling), and how
  * many where each model of a campaign is one of its own. */
 static void count_sources(const OrrBands *bands, const GArray *near, double *ret_campaigns,
                           double *ret_models) {
-  g_autofree guint *campaign = campaigns_of(bands, near);
+  g_autofree Link *links = link_campaigns(bands, near);
   double sum = 0, campaigns = 0, models = 0;
   for (guint i = 0; i < near->len; i++) {
     const OrrBandNear *one = &g_array_index(near, OrrBandNear, i);
     const char *model = orr_band_residual(bands, one->row)->likeness.model;
     sum += one->weight;
-    for (guint k = campaign[i]; k <= i; k++) {
-      if (campaign[k] != campaign[i]) continue;
+    for (guint k = links[i].first;; k = links[k].next) { /* up to i itself */
       const OrrBandNear *other = &g_array_index(near, OrrBandNear, k);
       const double both = (k < i ? 2 : 1) * one->weight * other->weight;
       campaigns += both;
       models += model == orr_band_residual(bands, other->row)->likeness.model ? both : 0;
+      if (k == i) break;
     }
   }
   *ret_campaigns = campaigns > 0 ? sum * sum / campaigns : 1;

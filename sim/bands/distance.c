@@ -63,6 +63,7 @@ static const Term terms[] = {
     TERM(YEARS, release, 0.3),
 };
 G_STATIC_ASSERT(G_N_ELEMENTS(terms) <= ORR_DISTANCE_TERMS);
+#define ALL_TERMS ((G_GUINT64_CONSTANT(1) << G_N_ELEMENTS(terms)) - 1)
 
 /* The error of watts depends on: the board, what keeps it busy, and the data. The same kernels draw
  * the same whichever engine, network or layout they run under. */
@@ -97,7 +98,7 @@ OrrDistancePoint orr_distance_point_for(const OrrLikenessRow *row, OrrQuantity q
 }
 
 OrrDistancePoint orr_distance_point(const OrrLikenessRow *row) {
-  OrrDistancePoint point = {.extras = orr_extras_bits(row->extras), .terms = ~(guint64)0};
+  OrrDistancePoint point = {.extras = orr_extras_bits(row->extras), .terms = ALL_TERMS};
   point.unlike = orr_extras_unlike(point.extras);
   for (guint i = 0; i < G_N_ELEMENTS(terms); i++) {
     const void *member = (const char *)row + terms[i].offset;
@@ -127,14 +128,35 @@ static double extras_distance(guint32 a, guint32 b) {
   return EXTRA_WEIGHT * __builtin_popcount(a ^ b);
 }
 
+/* The lowest bit of @bits, which has one. */
+static guint first_of(guint64 bits) { return (guint)__builtin_ctzll(bits); }
+
+static gboolean is_same(const OrrDistancePoint *a, const OrrDistancePoint *b, guint i) {
+  return terms[i].kind == TEXT ? a->texts[i] == b->texts[i]
+                               : number_distance(terms[i].kind, a->numbers[i], b->numbers[i]) == 0;
+}
+
+guint64 orr_distance_shared(const OrrDistancePoint *points, guint n) {
+  guint64 shared = n > 0 ? ALL_TERMS : 0;
+  for (guint r = 1; r < n; r++)
+    for (guint64 left = shared; left; left &= left - 1)
+      if (!is_same(&points[r - 1], &points[r], first_of(left))) shared &= ~(left & -left);
+  return shared;
+}
+
+void orr_distance_skip_shared(OrrDistancePoint *asked, const OrrDistancePoint *point,
+                              guint64 shared) {
+  for (; shared; shared &= shared - 1)
+    if (is_same(asked, point, first_of(shared))) asked->terms &= ~(shared & -shared);
+}
+
 double orr_distance_within(const OrrDistancePoint *a, const OrrDistancePoint *b, double limit) {
-  const guint64 both = a->terms & b->terms;
+  guint64 both = a->terms & b->terms; /* those left to add */
   double sum = extras_distance(a->unlike, b->unlike);
-  guint i = 0;
-  for (; terms[i].kind == TEXT; i++) /* texts come first */
-    if (a->texts[i] != b->texts[i] && (both >> i & 1)) sum += terms[i].weight;
-  for (; sum <= limit && i < G_N_ELEMENTS(terms); i++) {
-    if (!(both >> i & 1)) continue;
+  for (; both && terms[first_of(both)].kind == TEXT; both &= both - 1) /* texts come first */
+    if (a->texts[first_of(both)] != b->texts[first_of(both)]) sum += terms[first_of(both)].weight;
+  for (; both && sum <= limit; both &= both - 1) {
+    const guint i = first_of(both);
     const double apart = fabs(a->numbers[i] - b->numbers[i]); /* NAN: one of them is absent */
     sum += terms[i].weight *
            (isnan(apart) ? number_distance(terms[i].kind, a->numbers[i], b->numbers[i]) : apart);

@@ -124,6 +124,28 @@ static void test_within(void) {
   }
 }
 
+/* Leaving out the terms in which all rows and the question are the same moves no distance; a
+ * question that differs in such a term keeps it. Collectives have no pipelines: all rows share pp.
+ */
+static void test_shared(void) {
+  g_autoptr(OrrResiduals) residuals = shipped("collectives");
+  const guint n = residuals->rows->len;
+  g_autofree OrrDistancePoint *points = g_new0(OrrDistancePoint, n);
+  for (guint i = 0; i < n; i++) points[i] = orr_distance_point(likeness_at(residuals, i));
+  const guint64 shared = orr_distance_shared(points, n);
+  OrrLikenessRow other = *likeness_at(residuals, 0);
+  other.pp = 8;
+  other.device = (char *)g_intern_string("another");
+  const OrrDistancePoint asked[] = {points[0], points[n / 2], orr_distance_point(&other)};
+  for (guint k = 0; k < G_N_ELEMENTS(asked); k++) {
+    OrrDistancePoint less = asked[k];
+    orr_distance_skip_shared(&less, points, shared);
+    g_assert_cmpuint(less.terms, <, asked[k].terms);
+    for (guint i = 0; i < n; i++)
+      g_assert_cmpfloat(orr_distance(&less, &points[i]), ==, orr_distance(&asked[k], &points[i]));
+  }
+}
+
 /* Two engines are as far apart as their caches are filled, and further where one of both is full;
  * a fleet of replicas is like one replica. */
 static void test_regimes(void) {
@@ -153,6 +175,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/distance/quantities", test_quantities);
   g_test_add_func("/distance/changes", test_changes);
   g_test_add_func("/distance/within", test_within);
+  g_test_add_func("/distance/shared", test_shared);
   g_test_add_func("/distance/regimes", test_regimes);
   return g_test_run();
 }
