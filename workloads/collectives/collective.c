@@ -169,6 +169,7 @@ static OrrCollectivePlan *plan_under(const OrrCollectiveContext *context,
   OrrCollectiveContext inner = *context;
   inner.costs = costs;
   if (costs) settle(costs, context, call, algorithm, protocol);
+  if (context->tape) orr_route_tape_rewind(context->tape);
   plan->protocol = protocol;
   algorithm->plan(&inner, call, plan->phases);
   plan->predicted_s = all_latencies(plan) + all_transfers(context->fabric, plan);
@@ -234,7 +235,10 @@ static gboolean is_possible(const OrrCollectiveContext *context, const OrrCollec
 static OrrCollectivePlan *plan_by_rows(const OrrCollectiveContext *context,
                                        const OrrCollectiveCall *call,
                                        const OrrCollectiveAlgorithm *algorithm) {
+  g_autoptr(OrrRouteTape) tape = orr_route_tape_new(TRUE);
+  OrrCollectiveContext taped = *context;
   OrrCollectivePlan *best = NULL;
+  taped.tape = tape;
   for (OrrProtocol protocol = ORR_PROTOCOL_LL; context->cost && protocol < ORR_N_PROTOCOLS;
        protocol++) {
     OrrNcclCosts costs;
@@ -242,7 +246,7 @@ static OrrCollectivePlan *plan_by_rows(const OrrCollectiveContext *context,
                                             : call->protocol != protocol)
       continue;
     if (orr_cost_nccl(context->cost, algorithm->entry.name, protocol, &costs))
-      keep_better(&best, plan_under_row(context, call, algorithm, protocol, &costs));
+      keep_better(&best, plan_under_row(&taped, call, algorithm, protocol, &costs));
   }
   return best;
 }

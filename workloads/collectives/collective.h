@@ -105,6 +105,7 @@ typedef struct {
   const OrrCostModel *cost;
   /* set by the planner: costs of the algorithm and protocol being planned; callers leave it NULL */
   const OrrNcclCosts *costs;
+  struct OrrRouteTape *tape; /* set by the planner, too */
   /* if not NULL: by link, the number of connections (queue pairs) that the plan puts on it */
   guint32 *connections;
   /* if not NULL (of OrrCollectiveEdge): every send over the network that the plan puts there */

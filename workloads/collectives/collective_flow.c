@@ -7,10 +7,76 @@
  */
 #include "workloads/collectives/collective_private.h"
 
-enum { INITIAL_SLOTS = 64, LINE = 16 };
+enum { INITIAL_SLOTS = 64, LINE = 16, MOST_TAPED = 4096 };
 
 static const OrrNcclCosts no_costs = {
     .scale_up_efficiency = 1, .scale_out_efficiency = 1, .plateau = 1};
+
+/* --- Routes --- */
+
+typedef struct {
+  gint64 src, dst;
+  guint64 channel;
+  guint path;
+  gboolean is_near, leaves_node;
+  double path_s;
+  double rate;    /* of the slowest link; 0: not asked yet */
+  guint first, n; /* of the tape's links */
+} Route;
+
+/* `at` is the next route to ask for; at `most` and beyond it, the last route is overwritten. */
+struct OrrRouteTape {
+  GArray *routes; /* of Route */
+  GArray *links;  /* of guint32 */
+  guint at, most;
+};
+
+OrrRouteTape *orr_route_tape_new(gboolean is_kept) {
+  OrrRouteTape *tape = g_new0(OrrRouteTape, 1);
+  tape->routes = g_array_new(FALSE, FALSE, sizeof(Route));
+  tape->links = g_array_new(FALSE, FALSE, sizeof(guint32));
+  tape->most = is_kept ? MOST_TAPED : 0;
+  return tape;
+}
+
+void orr_route_tape_free(OrrRouteTape *tape) {
+  if (!tape) return;
+  g_array_unref(tape->routes);
+  g_array_unref(tape->links);
+  g_free(tape);
+}
+
+void orr_route_tape_rewind(OrrRouteTape *tape) { tape->at = 0; }
+
+/* The next route, from the tape if that has it; valid until the next call. */
+static Route *ask_route(OrrCollectiveFlow *flow, gint64 src, gint64 dst, guint64 channel,
+                        guint path) {
+  OrrRouteTape *tape = flow->tape;
+  if (tape->at < tape->routes->len) {
+    Route *known = &g_array_index(tape->routes, Route, tape->at);
+    if (tape->at < tape->most && known->src == src && known->dst == dst &&
+        known->channel == channel && known->path == path) {
+      tape->at++;
+      return known;
+    }
+    g_array_set_size(tape->links, known->first);
+    g_array_set_size(tape->routes, tape->at);
+  }
+  Route route = {src, dst, channel, path, .first = tape->links->len};
+  route.is_near = orr_fabric_same_domain(flow->fabric, src, dst);
+  route.leaves_node = !route.is_near && orr_fabric_leaves_node(flow->fabric, src, dst);
+  route.path_s = orr_fabric_path(flow->fabric, src, dst, channel, path, tape->links);
+  route.n = tape->links->len - route.first;
+  g_array_append_val(tape->routes, route);
+  tape->at += tape->at < tape->most;
+  return &g_array_index(tape->routes, Route, tape->routes->len - 1);
+}
+
+static const guint32 *links_of(const OrrCollectiveFlow *flow, const Route *route) {
+  return &g_array_index(flow->tape->links, guint32, route->first);
+}
+
+/* --- The flow --- */
 
 /* Room in `uses` for the links that fill half of the slots. */
 static void make_room(const OrrCollectiveFlow *flow) {
@@ -32,7 +98,8 @@ void orr_collective_flow_init(OrrCollectiveFlow *flow, const OrrCollectiveContex
     flow->senders = g_array_new(FALSE, TRUE, sizeof(guint32));
   flow->costs = context->costs ? *context->costs : no_costs;
   flow->uses = g_array_new(FALSE, FALSE, sizeof(OrrLinkUse));
-  flow->route = g_array_new(FALSE, FALSE, sizeof(guint32));
+  flow->own_tape = context->tape ? NULL : orr_route_tape_new(FALSE);
+  flow->tape = context->tape ? context->tape : flow->own_tape;
   flow->slots = g_new0(guint32, flow->n_slots);
   make_room(flow);
 }
@@ -41,7 +108,7 @@ void orr_collective_flow_clear(OrrCollectiveFlow *flow) {
   g_clear_pointer(&flow->uses, g_array_unref);
   g_clear_pointer(&flow->detour_weights, g_array_unref);
   g_clear_pointer(&flow->senders, g_array_unref);
-  g_clear_pointer(&flow->route, g_array_unref);
+  g_clear_pointer(&flow->own_tape, orr_route_tape_free);
   g_clear_pointer(&flow->slots, g_free);
 }
 
@@ -112,12 +179,15 @@ void orr_collective_flow_fill(OrrCollectiveFlow *flow, double scale_up_bytes,
   flow->message_bytes = MAX(scale_out_bytes, MIN(scale_up_bytes, costs->whole_bytes));
 }
 
-static double fill_time(const OrrCollectiveFlow *flow, double bytes) {
-  double rate = INFINITY;
-  for (guint i = 0; bytes > 0 && i < flow->route->len; i++)
-    rate =
-        MIN(rate, orr_fabric_link_bandwidth(flow->fabric, g_array_index(flow->route, guint32, i)));
-  return bytes / rate;
+static double fill_time(const OrrCollectiveFlow *flow, Route *route, double bytes) {
+  if (bytes <= 0) return 0;
+  if (route->rate == 0) {
+    route->rate = INFINITY;
+    for (guint i = 0; i < route->n; i++)
+      route->rate =
+          MIN(route->rate, orr_fabric_link_bandwidth(flow->fabric, links_of(flow, route)[i]));
+  }
+  return bytes / route->rate;
 }
 
 /* Whether the step's messages wait for a rendezvous @per hop or call. */
@@ -139,35 +209,37 @@ static double network_hop(const OrrCollectiveFlow *flow, double path_s) {
   return MAX(wire_s, transport->hop_latency_s) + costs->beyond_wire_s + more_s;
 }
 
-/* The time of a hop over the route requested last, which itself takes @path_s. */
-static double hop_time(const OrrCollectiveFlow *flow, double path_s, gboolean near,
-                       gboolean leaves_node) {
-  if (near)
-    return path_s + flow->costs.scale_up_step_s + fill_time(flow, flow->scale_up_fill_bytes);
-  if (!leaves_node)
-    return path_s + flow->costs.host_step_s + fill_time(flow, flow->scale_up_fill_bytes);
-  return network_hop(flow, path_s) + fill_time(flow, flow->scale_out_fill_bytes);
+static double hop_time(const OrrCollectiveFlow *flow, Route *route) {
+  if (route->is_near)
+    return route->path_s + flow->costs.scale_up_step_s +
+           fill_time(flow, route, flow->scale_up_fill_bytes);
+  if (!route->leaves_node)
+    return route->path_s + flow->costs.host_step_s +
+           fill_time(flow, route, flow->scale_up_fill_bytes);
+  return network_hop(flow, route->path_s) + fill_time(flow, route, flow->scale_out_fill_bytes);
 }
 
-static void load_route(OrrCollectiveFlow *flow, guint32 parts, guint32 detour_parts) {
-  for (guint i = 0; parts + detour_parts > 0 && i < flow->route->len; i++)
-    load_link(flow, g_array_index(flow->route, guint32, i), parts, detour_parts);
-  for (guint i = 0; flow->connections && parts > 0 && i < flow->route->len; i++)
-    flow->connections[g_array_index(flow->route, guint32, i)]++;
+static void load_route(OrrCollectiveFlow *flow, const guint32 *links, guint n, guint32 parts,
+                       guint32 detour_parts) {
+  for (guint i = 0; parts + detour_parts > 0 && i < n; i++)
+    load_link(flow, links[i], parts, detour_parts);
+  for (guint i = 0; flow->connections && parts > 0 && i < n; i++) flow->connections[links[i]]++;
 }
 
 static void add_detours(OrrCollectiveFlow *flow, gint64 src, gint64 dst, guint64 channel,
                         guint32 weight) {
-  for (guint path = 0; weight > 0 && path < flow->n_detours; path++) {
-    g_array_set_size(flow->route, 0);
-    orr_fabric_detour(flow->fabric, src, dst, channel, path, flow->route);
-    load_route(flow, 0, weight);
+  if (weight == 0 || flow->n_detours == 0) return;
+  g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
+  for (guint path = 0; path < flow->n_detours; path++) {
+    g_array_set_size(links, 0);
+    orr_fabric_detour(flow->fabric, src, dst, channel, path, links);
+    load_route(flow, (const guint32 *)(const void *)links->data, links->len, 0, weight);
   }
 }
 
-/* Counts a sender on the last link of the route requested last: the receiver's link. */
-static void count_sender(OrrCollectiveFlow *flow) {
-  const guint at = *find_slot(flow, g_array_index(flow->route, guint32, flow->route->len - 1)) - 1;
+/* Counts a sender on the last link of @route: the receiver's. */
+static void count_sender(OrrCollectiveFlow *flow, const Route *route) {
+  const guint at = *find_slot(flow, links_of(flow, route)[route->n - 1]) - 1;
   if (flow->senders->len < flow->uses->len) g_array_set_size(flow->senders, flow->uses->len);
   g_array_index(flow->senders, guint32, at)++;
 }
@@ -180,20 +252,20 @@ static void note_edge(OrrCollectiveFlow *flow, gint64 src, gint64 dst, guint64 c
 double orr_collective_flow_edge(OrrCollectiveFlow *flow, gint64 src, gint64 dst, guint64 channel,
                                 guint32 weight) {
   if (src == dst) return 0;
-  const gboolean near = orr_fabric_same_domain(flow->fabric, src, dst);
-  const gboolean leaves_node = !near && orr_fabric_leaves_node(flow->fabric, src, dst);
-  const guint n_paths = near ? 1 : flow->n_paths; /* inside a domain there is one route */
   double hop_s = 0;
+  Route *route = ask_route(flow, src, dst, channel, 0);
+  const gboolean near = route->is_near, leaves_node = route->leaves_node;
+  const guint n_paths = near ? 1 : flow->n_paths; /* inside a domain there is one route */
   flow->leaves_node |= leaves_node;
   for (guint path = 0; path < n_paths; path++) {
-    g_array_set_size(flow->route, 0);
-    double path_s = orr_fabric_path(flow->fabric, src, dst, channel, path, flow->route);
-    double whole_s = hop_time(flow, path_s, near, leaves_node);
-    load_route(flow, near ? weight * flow->n_paths : weight, near ? weight * flow->n_detours : 0);
+    if (path > 0) route = ask_route(flow, src, dst, channel, path);
+    const double whole_s = hop_time(flow, route);
+    load_route(flow, links_of(flow, route), route->n, near ? weight * flow->n_paths : weight,
+               near ? weight * flow->n_detours : 0);
     hop_s = MAX(hop_s, whole_s);
     if (weight == 0) break;
   }
-  if (!near && weight > 0 && flow->senders) count_sender(flow);
+  if (!near && weight > 0 && flow->senders) count_sender(flow, route);
   if (leaves_node && weight > 0 && flow->edges) note_edge(flow, src, dst, channel, weight);
   if (!near) add_detours(flow, src, dst, channel, weight);
   return hop_s;
@@ -213,14 +285,14 @@ double orr_collective_flow_owner(OrrCollectiveFlow *flow, const gint64 *gpus, gu
                                  gboolean spread) {
   const gint64 other = gpus[0] == owner ? gpus[n - 1] : gpus[0];
   const double hop_s = orr_collective_flow_edge(flow, other, owner, 0, 0);
+  g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(guint32));
   for (guint i = 0; i < n; i++) {
     const gint64 peer =
         gpus[i] == owner ? other : owner; /* all routes of a GPU begin with the same link */
-    g_array_set_size(flow->route, 0);
-    orr_fabric_route(flow->fabric, gpus[i], peer, 0, flow->route);
-    orr_fabric_route(flow->fabric, peer, gpus[i], 0, flow->route);
-    const guint32 out = g_array_index(flow->route, guint32, 0),
-                  in = g_array_index(flow->route, guint32, 3);
+    g_array_set_size(links, 0);
+    orr_fabric_route(flow->fabric, gpus[i], peer, 0, links);
+    orr_fabric_route(flow->fabric, peer, gpus[i], 0, links);
+    const guint32 out = g_array_index(links, guint32, 0), in = g_array_index(links, guint32, 3);
     if (!spread || gpus[i] == owner) orr_collective_flow_load(flow, out, flow->n_paths);
     if (spread || gpus[i] == owner) orr_collective_flow_load(flow, in, flow->n_paths);
   }

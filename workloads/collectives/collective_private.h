@@ -81,6 +81,14 @@ gboolean orr_collective_layout_is_strided(const OrrCollectiveLayout *layout,
                                           const OrrCollectiveContext *context);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OrrCollectiveLayout, orr_collective_layout_clear)
 
+/* The routes of a plan in the order in which it asked for them. An algorithm asks for the same ones
+ * under each protocol, so only the first plan computes them. Of a long plan the first 4,096. */
+typedef struct OrrRouteTape OrrRouteTape;
+OrrRouteTape *orr_route_tape_new(gboolean is_kept);
+void orr_route_tape_free(OrrRouteTape *tape);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrRouteTape, orr_route_tape_free)
+void orr_route_tape_rewind(OrrRouteTape *tape); /* before the next plan */
+
 /* One phase under construction: edges between GPUs accumulate as weights on links.
  *
  * If the fabric spreads a flow over P routes (orr_fabric_n_paths), a unit flow has P parts, one
@@ -105,7 +113,8 @@ typedef struct {
   GArray *uses;             /* of OrrLinkUse, in the order of first use */
   guint32 *slots;           /* open addressing, link -> index into uses + 1; 0: empty */
   guint n_slots;            /* a power of two */
-  GArray *route;            /* scratch, of guint32 */
+  OrrRouteTape *tape;       /* the context's, or own_tape */
+  OrrRouteTape *own_tape;   /* holds the last route alone; NULL: none */
 } OrrCollectiveFlow;
 
 void orr_collective_flow_init(OrrCollectiveFlow *flow, const OrrCollectiveContext *context);
