@@ -50,8 +50,7 @@ static const int named[][N_QUANTILES] = {
      447, 472, 504, 543, 597, 698, 738, 800, 892, 1119, 1568, 2000, 2000},
 };
 
-const OrrFieldTable orr_lengths_table = ORR_FIELDS(
-    "lengths", "Numbers of tokens of prompts or outputs.", OrrLengths,
+static const OrrField fields[] = {
     ORR_FIELD_WORD(OrrLengths, "kind", kind, kind_words, "constant",
                    "The distribution, or the trace from which lengths are drawn.",
                    .aliases = kind_aliases),
@@ -80,7 +79,14 @@ const OrrFieldTable orr_lengths_table = ORR_FIELDS(
         .min = 0, .max = 1e8),
     ORR_FIELD_INT(OrrLengths, "least", least, "1", "Smallest length.", .min = 0, .max = 1e8),
     ORR_FIELD_INT(OrrLengths, "most", most, "0", "Largest length; 0: no limit.", .min = 0,
-                  .max = 1e8));
+                  .max = 1e8)};
+
+const OrrFieldTable orr_lengths_table = {.name = "lengths",
+                                         .sentence = "Numbers of tokens of prompts or outputs.",
+                                         .size = sizeof(OrrLengths),
+                                         .fields = fields,
+                                         .n_fields = G_N_ELEMENTS(fields),
+                                         .number = "tokens"};
 
 /* Where quantile @i lies, 0 to 1. */
 static double place_of(int i) { return i < N_BODY ? i / (double)N_BODY : tail[i - N_BODY]; }

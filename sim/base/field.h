@@ -95,6 +95,7 @@ struct OrrFieldTable {
   const OrrField *fields;
   size_t n_fields;
   const OrrMovedKey *moved; /* refused with the new key; ends with a NULL name; NULL: none */
+  const char *number;       /* the INT that a whole number in place of the map sets; NULL: none */
 };
 
 /* Reads the map @node into @out (table->size bytes, uninitialised). All errors go to @diags with
@@ -124,10 +125,10 @@ OrrNode *orr_field_dump(const OrrFieldTable *table, const void *data);
 
 /* Sets the member at the dotted @path in the tree @root of a document that @table describes and
  * that has not been read yet. Creates missing maps; a section given as a name becomes {base:
- * name}, a choice given as a name {kind: name}. @text is YAML flow text. FALSE with
- * ORR_FAULT_USAGE for an unknown path (with the nearest name) or a value that is not valid YAML. A
- * path below a CHOICE is checked against the parameters of the entry that the tree names; where
- * the tree names none, it is accepted. */
+ * name}, one given as a number {its table's key: number}, a choice given as a name {kind: name}.
+ * @text is YAML flow text. FALSE with ORR_FAULT_USAGE for an unknown path (with the nearest name)
+ * or a value that is not valid YAML. A path below a CHOICE is checked against the parameters of the
+ * entry that the tree names; where the tree names none, it is accepted. */
 gboolean orr_field_set(const OrrFieldTable *table, OrrNode *root, const char *path,
                        const char *text, GError **error);
 

@@ -55,8 +55,11 @@ static char *type_words(const OrrFieldDefinitions *definitions, const OrrField *
       field->kind == ORR_FIELD_REAL || field->kind == ORR_FIELD_REALS ? real_words(field) : NULL;
   const OrrFieldDefinition *definition = orr_field_definitions_find(definitions, field);
   g_autofree char *link = definition ? link_to(definition->name) : NULL;
-  g_autofree char *name =
-      field->document ? g_strdup_printf("name of a %s, or ", field->document) : g_strdup("");
+  const OrrFieldTable *table = definition ? definition->table : NULL;
+  g_autofree char *name = field->document ? g_strdup_printf("name of a %s, or ", field->document)
+                          : table && table->number
+                              ? g_strdup_printf("its `%s` alone, or ", table->number)
+                              : g_strdup("");
   switch (field->kind) {
   case ORR_FIELD_BOOL:
     return g_strdup("`true`, `false`");

@@ -275,11 +275,29 @@ static const OrrNode *expand(Reader *reader, const OrrField *field, const OrrNod
   return *ret_owned = orr_library_expand(reader->library, field->document, node, reader->diags);
 }
 
+/* A whole number in place of a map that has a key for it, as such a map; or a map that was laid
+ * over such a number, which is its `base` then. NULL: neither. */
+static OrrNode *map_of_number(const OrrField *field, const OrrNode *node) {
+  const OrrNode *base = node->kind == ORR_NODE_MAP ? orr_node_get(node, "base") : NULL;
+  const OrrNode *number = base ? base : node;
+  gint64 value = 0;
+  if (!field->table->number || number->kind != ORR_NODE_SCALAR || number->quoted ||
+      !parse_whole(number->text, &value))
+    return NULL;
+  OrrNode *map = base ? orr_node_copy(node) : orr_node_new_map(node->place);
+  if (!orr_node_get(map, field->table->number))
+    orr_node_set(map, field->table->number, orr_node_copy(number));
+  if (base) orr_node_remove(map, "base");
+  return map;
+}
+
 static void read_section(Reader *reader, const OrrField *field, const OrrNode *node, void *member) {
-  g_autoptr(OrrNode) owned = NULL;
-  const OrrNode *map = expand(reader, field, node, &owned);
+  g_autoptr(OrrNode) owned = map_of_number(field, node);
+  const OrrNode *map = owned ? owned : expand(reader, field, node, &owned);
   if (map && want_kind(reader, field->name, map, ORR_NODE_MAP,
-                       field->document ? "a name or a map" : "a map"))
+                       field->document        ? "a name or a map"
+                       : field->table->number ? "a whole number or a map"
+                                              : "a map"))
     read_map(reader, field->table, map, field->document ? KEYS_OF_DOCUMENT : 0, member);
 }
 

@@ -177,6 +177,21 @@ static void add_map_ref(GString *out, const OrrFieldDefinition *definition,
   }
 }
 
+static void add_type(GString *out, const OrrFieldDefinitions *definitions, const OrrField *field,
+                     Standing standing);
+
+/* A section that a number can replace. */
+static void add_number_or_map(GString *out, const OrrFieldDefinitions *definitions,
+                              const OrrFieldDefinition *definition, Standing standing) {
+  add_raw(out, "if", "{\"type\":\"object\"}");
+  add_ref_under(out, "then", definition, NULL, standing);
+  add_key(out, "else");
+  g_string_append_c(out, '{');
+  add_type(out, definitions, orr_field_find(definition->table, definition->table->number),
+           standing);
+  g_string_append_c(out, '}');
+}
+
 /* In a document any name can replace a section; the names that can replace a choice are in its
  * definition. */
 static void add_definition(GString *out, const OrrFieldDefinitions *definitions,
@@ -184,6 +199,8 @@ static void add_definition(GString *out, const OrrFieldDefinitions *definitions,
   const OrrFieldDefinition *definition = orr_field_definitions_find(definitions, field);
   const gboolean is_choice = field->kind == ORR_FIELD_CHOICE;
   const OrrEntry *fallback = is_choice && field->fallback ? orr_field_fallback_entry(field) : NULL;
+  if (!is_choice && definition->table->number)
+    return add_number_or_map(out, definitions, definition, standing);
   if (!field->document) return add_map_ref(out, definition, fallback, FALSE, standing);
   add_raw(out, "type", "[\"string\",\"object\"]");
   add_raw(out, "if", "{\"type\":\"object\"}");

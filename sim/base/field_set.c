@@ -46,6 +46,7 @@ static const char *name_key(const OrrField *field, const OrrNode *child) {
   if (field->kind == ORR_FIELD_CHOICE && child && child->kind == ORR_NODE_SCALAR &&
       (!field->document || orr_registry_find(field->registry, child->text)))
     return "kind";
+  if (field->table && field->table->number) return field->table->number;
   return field->document ? "base" : NULL;
 }
 

@@ -135,6 +135,35 @@ static void test_alias(void) {
   g_assert_nonnull(strstr(schema, "\"fixed\""));
 }
 
+static const OrrFieldTable table =
+    ORR_FIELDS("load", "A load.", OrrLengths,
+               {.name = "input", .kind = ORR_FIELD_SECTION, .table = &orr_lengths_table});
+
+/* The lengths of a workload's member `input`, given as @text and then changed. */
+static OrrLengths read_input(const char *text, const char *path, const char *value) {
+  OrrLengths lengths;
+  g_autoptr(OrrDiags) diags = orr_diags_new();
+  g_autoptr(OrrNode) node = orr_yaml_parse(text, strlen(text), "load", diags);
+  if (path) g_assert_true(orr_field_set(&table, node, path, value, NULL));
+  orr_field_read(&table, node, NULL, diags, &lengths);
+  g_autofree char *findings = orr_diags_text(diags);
+  g_assert_cmpstr(findings, ==, "");
+  return lengths;
+}
+
+/* A plain number is a constant length; a key that is set next to it, or that a document lays over
+ * it, keeps it. */
+static void test_number(void) {
+  const OrrLengths plain = read_input("input: 512", NULL, NULL);
+  g_assert_cmpint(plain.kind, ==, read_input("input: {tokens: 512}", NULL, NULL).kind);
+  g_assert_cmpint(plain.tokens, ==, 512);
+  g_assert_cmpint(read_input("input: 1_000", "input.most", "2000").tokens, ==, 1000);
+  g_assert_cmpint(read_input("input: {kind: normal, tokens: 9}", "input", "512").kind, ==,
+                  plain.kind);
+  g_assert_cmpint(read_input("input: {base: 512, most: 700}", NULL, NULL).tokens, ==, 512);
+  g_assert_cmpint(read_input("input: {base: 512, tokens: 700}", NULL, NULL).tokens, ==, 700);
+}
+
 /* Exponential lengths of mean m that are limited to c have the mean m (1 - exp(-c / m)): of 1,000,
  * limited to 1,500, it is 776.9. Lognormal ones have m Phi(z - s) + c (1 - Phi(z)), where z is
  * (ln c - ln m + s^2 / 2) / s; half of a normal distribution's are cut to the mean, and lose
@@ -176,6 +205,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/lengths/percentiles", test_percentiles);
   g_test_add_func("/lengths/refused", test_refused);
   g_test_add_func("/lengths/alias", test_alias);
+  g_test_add_func("/lengths/number", test_number);
   g_test_add_func("/lengths/cut", test_cut);
   return g_test_run();
 }
