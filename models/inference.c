@@ -78,9 +78,22 @@ static OrrLayer layer_of(const OrrModel *model, guint kind, const OrrInferenceSh
   return orr_layer(model, kind, shard->tp, 1, 1);
 }
 
+/* Expands @weights of @part to 16 bits in memory, where its format has no product for them. */
+static gboolean add_expansion(const OrrInferenceShard *shard, OrrQuantizedPart part, double weights,
+                              GArray *operators) {
+  const OrrQuantized *quantized = shard->formats[part];
+  if (!quantized || !quantized->expands) return FALSE;
+  const double moved = quantized->weight_bytes + orr_dtype_bytes(shard->activations);
+  add(operators,
+      orr_operator_memory("dequantise", ORR_PASS_FORWARD, shard->activations, weights * moved, 0));
+  return TRUE;
+}
+
 static void add_product(const OrrInferenceShard *shard, OrrQuantizedPart part, GArray *operators,
                         const char *name, OrrGemmShape shape) {
   OrrDtype dtype = products_of(shard, part, &shape.stored.weight_bytes);
+  if (shape.m > 1 && add_expansion(shard, part, (double)shape.n * (double)shape.k, operators))
+    shape.stored.weight_bytes = 0;
   add(operators, orr_operator_gemm(name, ORR_PASS_FORWARD, dtype, shape));
 }
 
@@ -472,26 +485,30 @@ void orr_inference_experts(const OrrModel *model, guint kind, const OrrInference
   const OrrMoe *moe = &model->moe;
   if (orr_model_kind(model, kind).feed != ORR_FEED_MOE || shard->part == ORR_PART_MIXER) return;
   const gint64 ranks = shard->tp * MAX(shard->dp, 1), ep = MAX(shard->ep, 1);
+  const gint64 inter = moe->ffn > 0 ? moe->ffn : model->ffn;
+  const int projections = orr_activation_is_gated(model->activation) ? 3 : 2;
   double stored;
   const OrrDtype products = products_of(shard, ORR_QUANTIZED_EXPERTS, &stored);
-  OrrOperator op = orr_operator_moe(
-      "experts", ORR_PASS_FORWARD, products,
-      (OrrMoeShape){.tokens = tokens,
-                    .hidden = expert_input(model),
-                    .inter = moe->ffn > 0 ? moe->ffn : model->ffn,
-                    .topk = moe->topk,
-                    .experts = moe->experts,
-                    .tp = ranks / ep,
-                    .ep = ep,
-                    .projections = orr_activation_is_gated(model->activation) ? 3 : 2,
-                    .imbalance = shard->imbalance,
-                    .fullest = shard->fullest,
-                    .redundant = shard->redundant,
-                    .drawn = TRUE,
-                    .stored.weight_bytes = stored});
+  OrrOperator op = orr_operator_moe("experts", ORR_PASS_FORWARD, products,
+                                    (OrrMoeShape){.tokens = tokens,
+                                                  .hidden = expert_input(model),
+                                                  .inter = inter,
+                                                  .topk = moe->topk,
+                                                  .experts = moe->experts,
+                                                  .tp = ranks / ep,
+                                                  .ep = ep,
+                                                  .projections = projections,
+                                                  .imbalance = shard->imbalance,
+                                                  .fullest = shard->fullest,
+                                                  .redundant = shard->redundant,
+                                                  .drawn = TRUE,
+                                                  .stored.weight_bytes = stored});
   const gboolean exchanges = shard->dp > 1 && shard->part == ORR_PART_WHOLE;
   if (exchanges)
     add_exchange(model, shard, "dispatch", orr_inference_sent(shard), tokens, operators);
+  const double weights = (double)(projections * op.moe.hidden * inter * moe->experts);
+  if (add_expansion(shard, ORR_QUANTIZED_EXPERTS, weights / (double)ranks, operators))
+    op.moe.stored.weight_bytes = 0;
   add(operators, op);
   if (exchanges) add_exchange(model, shard, "combine", shard->activations, tokens, operators);
   if (shard->part == ORR_PART_FEED) /* its ranks gather the tokens, and scatter the sums */

@@ -25,7 +25,12 @@
  *   mxfp4         1/2 + 1 / 32     a scale of 8 bits for 32 (OCP Microscaling 1.0); experts alone,
  *                                  products in 16 bits: gpt-oss as vLLM runs it
  *   nf4           1/2 + 1 / 64     and 4 / 16384: an 8-bit scale for 64, an fp32 one for 256 of
- *                                  those (bitsandbytes; Dettmers et al. 2023, arXiv 2305.14314)
+ *                                  those (bitsandbytes; Dettmers et al. 2023, arXiv 2305.14314);
+ *                                  only a product of one row reads it: for more, matmul_4bit
+ *                                  expands the matrix to 16 bits in memory and calls the product
+ *                                  of those (bitsandbytes/autograd/_functions.py), and vLLM's
+ *                                  BitsAndBytesMoEMethod expands all experts of a rank at every
+ *                                  step; from memory, November 2026
  *   nvfp4         1/2 + 1 / 16     a scale of 8 bits for 16, products in fp4 (NVIDIA ModelOpt)
  *   nvfp4-mlp     the same         of feed-forwards and experts alone, attention's products in 16
  *                                  bits: NVIDIA's checkpoints of DeepSeek and Kimi (TensorRT-LLM
@@ -68,7 +73,8 @@ static const OrrQuantized table[ORR_N_QUANTIZATIONS] = {
     [ORR_QUANTIZATION_MXFP4] = {"W4A16 for experts, groups of 32.", ORR_N_DTYPES, 0.5 + 1.0 / 32,
                                 ORR_QUANTIZED_EXPERTS},
     [ORR_QUANTIZATION_NF4] = {"W4A16 in NF4, a scale per 64 in 8 bits.", ORR_N_DTYPES,
-                              0.5 + 1.0 / 64 + 4.0 / (64 * 256), ORR_QUANTIZED_MIXER},
+                              0.5 + 1.0 / 64 + 4.0 / (64 * 256), ORR_QUANTIZED_MIXER,
+                              .expands = TRUE},
     [ORR_QUANTIZATION_NVFP4] = {"W4A4 in fp4, groups of 16.", ORR_FP4, 0.5 + 1.0 / 16,
                                 ORR_QUANTIZED_MIXER},
     [ORR_QUANTIZATION_NVFP4_MLP] = {"W4A4 in fp4 for feed-forwards and experts.", ORR_FP4,

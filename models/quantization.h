@@ -53,6 +53,7 @@ typedef struct {
   double weight_bytes;   /* per stored weight, including its scales */
   OrrQuantizedPart from; /* the first part that is narrow */
   gboolean blocks;       /* a scale for each block of weights, which products apply as they sum */
+  gboolean expands;      /* each step writes the weights out in 16 bits, products read those */
 } OrrQuantized;
 
 /* NULL for none. */

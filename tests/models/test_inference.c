@@ -461,6 +461,47 @@ static void test_more_ranks_than_keys(void) {
   orr_field_clear(&orr_model_table, &model);
 }
 
+/* Bytes of the steps that expand NF4 for @tokens tokens, and of weights that products read in
+ * NF4. */
+static double expanded(const OrrModel *model, const OrrInferenceShard *shard, gint64 tokens,
+                       double *ret_stored) {
+  g_autoptr(GArray) operators = g_array_new(FALSE, TRUE, sizeof(OrrOperator));
+  double sum = *ret_stored = 0;
+  orr_inference_layer(model, 0, shard, tokens, operators);
+  orr_inference_experts(model, 0, shard, tokens, operators);
+  ORR_EACH(const OrrOperator, op, operators) {
+    if (strcmp(op->name, "dequantise") == 0) sum += op->bytes;
+    if (op->kind == ORR_OPERATOR_GEMM)
+      *ret_stored += op->gemm.stored.weight_bytes * (double)op->gemm.n * (double)op->gemm.k;
+    if (op->kind == ORR_OPERATOR_MOE) g_assert_cmpfloat(op->moe.stored.weight_bytes, ==, 0);
+  }
+  return sum;
+}
+
+/* bitsandbytes reads NF4 (0.5 + 1/64 + 4/16384 bytes) in a product of one row. For more it writes
+ * each matrix out in 16 bits first: of Llama 3.1 8B qkv, projection and three of the feed-forward;
+ * of Mixtral on two ranks half of qkv and projection, and of each of the eight experts half of its
+ * three matrices, at one token, too. */
+static void test_expansion(void) {
+  OrrModel model;
+  double stored;
+  const double nf4 = 0.5 + 1.0 / 64 + 4.0 / 16384, mixer = (6144.0 + 4096) * 4096;
+  const double mlp = 3 * 4096.0 * 14336;
+  OrrInferenceShard shard = shard_of(1, ORR_BF16);
+  read_model("llama-3.1-8b", &model);
+  orr_inference_quantize(&shard, ORR_QUANTIZATION_NF4, &(OrrWeightFormats){0});
+  g_assert_cmpfloat(expanded(&model, &shard, 1, &stored), ==, 0);
+  g_assert_cmpfloat(stored, ==, (mixer + mlp) * nf4);
+  g_assert_cmpfloat(expanded(&model, &shard, 8, &stored), ==, (mixer + mlp) * (nf4 + 2));
+  g_assert_cmpfloat(stored, ==, 0);
+  orr_field_clear(&orr_model_table, &model);
+  read_model("mixtral-8x7b", &model);
+  shard.tp = 2;
+  g_assert_cmpfloat(expanded(&model, &shard, 1, &stored), ==, 8 * mlp / 2 * (nf4 + 2));
+  g_assert_cmpfloat(expanded(&model, &shard, 8, &stored), ==, (mixer + 8 * mlp) / 2 * (nf4 + 2));
+  orr_field_clear(&orr_model_table, &model);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/models/transformer-inference/dense", test_dense);
@@ -479,5 +520,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/models/transformer-inference/rings", test_rings);
   g_test_add_func("/models/transformer-inference/whole-matrices", test_whole_matrices);
   g_test_add_func("/models/transformer-inference/more-ranks-than-keys", test_more_ranks_than_keys);
+  g_test_add_func("/models/transformer-inference/expansion", test_expansion);
   return g_test_run();
 }
