@@ -15,6 +15,7 @@ static const struct {
     {"harbor.local:5000/hub/vllm/vllm-openai:v0.11.0", "vllm serve", "vllm-0.11"},
     {"rocm/vllm:rocm6.4.1_vllm_0.10.1_20250909", "vllm serve", "vllm-0.9"},
     {"763104351884.dkr.ecr.eu-west-1.amazonaws.com/vllm:0.9-gpu-py312", "vllm serve", "vllm-0.9"},
+    {"public.ecr.aws/deep-learning-containers/vllm:0.11.0-gpu-py312", "vllm serve", "vllm-0.11"},
     {"lmsysorg/sglang:v0.4.9.post2-cu126", "python3 -m sglang.launch_server --model-path",
      "sglang-0.4"},
     {"nvcr.io/nvidia/tensorrt-llm/release:1.1.0rc2", "trtllm-serve", "trtllm-1.1"},
@@ -29,23 +30,42 @@ static const struct {
     {"example.com/sglang-fork:v0.3", "python3 -m sglang.launch_server --model-path", NULL},
 };
 
-static void test_releases(void) {
+static void assert_stack(OrrLibrary *library, const char *line, const char *expected) {
   static const OrrLaunchOptions options = {.cluster = "dgx-h100-superpod"};
+  g_autoptr(OrrLaunchDraft) draft = orr_launch_draft_new(library, &options);
+  orr_launch_form_add_text(draft, "run.sh", line, strlen(line));
+  orr_launch_form_read(draft);
+  g_autofree char *text = orr_launch_draft_scenario(draft, NULL);
+  g_autofree char *warnings = orr_launch_draft_warnings(draft);
+  g_autofree char *stack = g_strdup_printf("stack: %s  # image", expected);
+  const gboolean is_remarked = strstr(warnings, "the tag is not a release of") != NULL;
+  g_assert_nonnull(text);
+  if ((strstr(text, stack) != NULL) != (expected != NULL) || is_remarked != (expected == NULL))
+    g_error("%s: %s%s", line, text, warnings);
+}
+
+static void test_releases(void) {
   OrrLibrary *library = orr_library_new(NULL);
   for (guint i = 0; i < G_N_ELEMENTS(images); i++) {
-    g_autoptr(OrrLaunchDraft) draft = orr_launch_draft_new(library, &options);
     g_autofree char *line = g_strdup_printf("docker run --gpus all %s %s Qwen/Qwen3-8B --port 80\n",
                                             images[i].image, images[i].command);
-    orr_launch_form_add_text(draft, "run.sh", line, strlen(line));
-    orr_launch_form_read(draft);
-    g_autofree char *text = orr_launch_draft_scenario(draft, NULL);
-    g_autofree char *warnings = orr_launch_draft_warnings(draft);
-    g_autofree char *stack = g_strdup_printf("stack: %s  # image", images[i].stack);
-    const gboolean is_remarked = strstr(warnings, "the tag is not a release of") != NULL;
-    g_assert_nonnull(text);
-    if ((strstr(text, stack) != NULL) != (images[i].stack != NULL) ||
-        is_remarked != (images[i].stack == NULL))
-      g_error("%s: %s%s", images[i].image, text, warnings);
+    assert_stack(library, line, images[i].stack);
+  }
+  orr_library_free(library);
+}
+
+/* What runs the program in an image without being called docker: Pyxis, whose registries end in
+ * '#', and Apptainer. */
+static void test_runners(void) {
+  static const char *const before[] = {
+      "srun -N 1 --container-image=vllm/vllm-openai:v0.6.6 --container-mounts=/m:/m",
+      "srun --container-image docker://ghcr.io#vllm/vllm-openai:v0.6.6 --overlap",
+      "apptainer exec --nv docker://vllm/vllm-openai:v0.6.6",
+  };
+  OrrLibrary *library = orr_library_new(NULL);
+  for (guint i = 0; i < G_N_ELEMENTS(before); i++) {
+    g_autofree char *line = g_strdup_printf("%s vllm serve Qwen/Qwen3-8B --port 80\n", before[i]);
+    assert_stack(library, line, "vllm-0.6");
   }
   orr_library_free(library);
 }
@@ -53,5 +73,6 @@ static void test_releases(void) {
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/launch-image/releases", test_releases);
+  g_test_add_func("/launch-image/runners", test_runners);
   return g_test_run();
 }

@@ -36,8 +36,10 @@ static const struct {
     {"ascend/vllm-ascend", "vllm-ascend"},
     {"q9t5s3a7/vllm-release-repo", "vllm"},
     {"763104351884.dkr.ecr.*.amazonaws.com/vllm", "vllm"},
+    {"deep-learning-containers/vllm", "vllm"},
     {"lmsysorg/sglang", "sglang"},
     {"763104351884.dkr.ecr.*.amazonaws.com/sglang", "sglang"},
+    {"deep-learning-containers/sglang", "sglang"},
     {"tensorrt-llm/release", "trtllm"},
     {"tensorrt-llm/devel", "trtllm"},
     {"ai-dynamo/tensorrtllm-runtime", "dynamo-trtllm"}, /* the stack is by Dynamo's release */

@@ -181,6 +181,26 @@ static const OrrLaunchDialect *entrypoint(const char *image, const char *first) 
   return strstr(image, "vllm") ? &orr_dialect_vllm : NULL;
 }
 
+/* The image in which Slurm's Pyxis (srun --container-image=REGISTRY#IMAGE) or Apptainer (exec
+ * docker://IMAGE) starts the program behind word @end; NULL: none. Interned. */
+static const char *image_around(const OrrLaunchCommand *command, guint end) {
+  static const char option[] = "--container-image", scheme[] = "docker://";
+  const char *image = NULL;
+  for (guint i = 0; i < end; i++) {
+    const char *text = orr_launch_server_word(command, i);
+    if (strcmp(text, option) == 0)
+      image = orr_launch_server_word(command, i + 1);
+    else if (g_str_has_prefix(text, option) && text[strlen(option)] == '=')
+      image = text + strlen(option) + 1;
+    else if (g_str_has_prefix(text, scheme) && !image)
+      image = text;
+  }
+  if (!image) return NULL;
+  if (g_str_has_prefix(image, scheme)) image += strlen(scheme);
+  g_autofree char *written = g_strdelimit(g_strdup(image), "#", '/');
+  return g_intern_string(written);
+}
+
 /* --- Recognising --- */
 
 static gboolean is_package(const char *text) {
@@ -241,6 +261,7 @@ gboolean orr_launch_server_recognise(const OrrLaunchCommand *command, OrrServerC
     found.first = from;
   }
   if (!found.dialect) return FALSE;
+  if (!found.image) found.image = image_around(command, found.first);
   mend_client(command, &found);
   *ret_found = found;
   return TRUE;
