@@ -42,6 +42,24 @@ static void check_nics(const OrrCluster *cluster, OrrPlace place, OrrDiags *diag
                     nics, cluster->node.gpus);
 }
 
+/* Without GPUDirect RDMA each byte is copied through the host's memory, and so crosses the uplink
+ * of the PCIe switch above GPU and NIC twice in each direction: NICs get at most half of it. */
+static void check_host_path(const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
+  const OrrNodeShape *node = &cluster->node;
+  const double half = orr_cluster_host_link_bytes_per_s(cluster) / 2;
+  const double nics = MAX(1, node->nics_per_gpu) * node->nic_bytes_per_s * node->nic_efficiency;
+  if (node->gpudirect_rdma || node->host.network_path != ORR_NETWORK_AUTO || half <= 0 ||
+      nics <= half || orr_cluster_n_nodes(cluster) < 2)
+    return;
+  orr_diags_warning(
+      diags, place,
+      "gpudirect-rdma is false: NCCL has no LL128 over the network, and bytes still run at the "
+      "NICs' %.3g GB/s, though each crosses PCIe to the host's memory and back: give node "
+      "{nic-bandwidth} what remains, or host {network-path: bridge, gpus-per-switch: N, "
+      "switch-bandwidth: %.3g GB/s} for N GPUs per PCIe uplink",
+      nics / 1e9, half / 1e9);
+}
+
 static void check_idle(const OrrCluster *cluster, OrrPlace place, OrrDiags *diags) {
   const gboolean is_ecmp = cluster->routing == ORR_ROUTING_ECMP,
                  is_static = cluster->routing == ORR_ROUTING_STATIC;
@@ -63,6 +81,7 @@ void orr_cluster_check(const OrrCluster *cluster, OrrPlace place, OrrDiags *diag
   orr_device_check(&cluster->device, place, diags);
   check_domain(cluster, place, diags);
   check_nics(cluster, place, diags);
+  check_host_path(cluster, place, diags);
   orr_host_shape_check(&cluster->node.host, cluster->node.gpus, place, diags);
   orr_storage_check(&cluster->storage, place, diags);
   orr_node_power_check(cluster, place, diags);

@@ -110,6 +110,33 @@ static void test_refuses_at_the_place(void) {
   g_assert_true(g_str_has_prefix(text, "x.yaml:7:3: error: fabric fat-tree: two levels"));
 }
 
+/* Nodes of a DGX H100: a NIC of 400 Gb/s reaches 48 GB/s (0.96); half of Gen5 x16 is 31.5 GB/s.
+ * Nothing to say with GPUDirect RDMA, with slower NICs, or where the path is described. */
+static void test_host_path(void) {
+  static const struct {
+    double nic_gb_s;
+    int path;
+    gboolean gpudirect, is_said;
+  } rows[] = {{50, ORR_NETWORK_AUTO, FALSE, TRUE},
+              {50, ORR_NETWORK_AUTO, TRUE, FALSE},
+              {32, ORR_NETWORK_AUTO, FALSE, FALSE},
+              {50, ORR_NETWORK_BRIDGE, FALSE, FALSE}};
+  FIXTURE(fixture, 1, "nodes", "2");
+  fixture.cluster.node.host_link_bytes_per_s = 63e9;
+  fixture.cluster.node.nics_per_gpu = 1;
+  fixture.cluster.node.nic_efficiency = 0.96;
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    g_autoptr(OrrDiags) diags = orr_diags_new();
+    fixture.cluster.node.nic_bytes_per_s = rows[i].nic_gb_s * 1e9;
+    fixture.cluster.node.host.network_path = rows[i].path;
+    fixture.cluster.node.gpudirect_rdma = rows[i].gpudirect;
+    orr_cluster_check(&fixture.cluster, (OrrPlace){"x.yaml", 7, 3}, diags);
+    g_autofree char *text = orr_diags_text(diags);
+    g_assert_cmpint(strstr(text, "NICs' 48 GB/s") && strstr(text, "switch-bandwidth: 31.5 GB/s"),
+                    ==, rows[i].is_said);
+  }
+}
+
 static void test_sentences(void) {
   for (size_t i = 0; i < orr_cluster_table.n_fields; i++)
     g_assert_true(g_str_has_suffix(orr_cluster_table.fields[i].sentence, "."));
@@ -128,6 +155,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/cluster/refuses/nics", test_refuses_nics);
   g_test_add_func("/cluster/refuses/fabrics", test_refuses_fabrics);
   g_test_add_func("/cluster/refuses/at-the-place", test_refuses_at_the_place);
+  g_test_add_func("/cluster/host-path", test_host_path);
   g_test_add_func("/cluster/sentences", test_sentences);
   return g_test_run();
 }
