@@ -98,9 +98,9 @@ LINES = [
 ]
 # Lines that README leaves out and pages of docs/modelling name: `sets NAME` takes the lines of both lists.
 MORE_LINES = [
-    ("serving-cache", None, None, "memory of vLLM's cache at its start on H100; by part:"),
-    ("serving-cache", "seen", None, "models whose logs gave the constants"),
-    ("serving-cache", "left-out", None, "models that were left out"),
+    ("serving-cache", None, None, "memory of caches when engines start, nearly all vLLM on H100; by part:"),
+    ("serving-cache", "seen", None, "rows whose logs gave the constants"),
+    ("serving-cache", "left-out", None, "rows that were left out"),
     ("training-bloom", None, MEMORY, "memory: nvidia-smi"),
     ("training-torchtitan", None, MEMORY, "memory: the allocator's peak"),
 ]
