@@ -193,7 +193,7 @@ static void read_headings(Reader *reader, char **words, OrrPlace place) {
   run->headings = g_strdupv(words + 1);
   run->place = place;
   if (reader->order->op && reader->op && strcmp(reader->order->op, reader->op) != 0)
-    orr_diags_error(reader->diags, place, "the log is of %s, not of --op %s", reader->op,
+    orr_diags_error(reader->diags, place, "the log is of %s, not of --collective %s", reader->op,
                     reader->order->op);
   run->op = g_strdup(reader->order->op ? reader->order->op : reader->op);
   run->version = g_strdup(reader->version);
@@ -367,7 +367,7 @@ static void find_op(const Reader *reader, Run *run) {
   g_ptr_array_add(found, NULL);
   g_autofree char *names = g_strjoinv(" or ", (char **)found->pdata);
   orr_diags_error(reader->diags, run->place,
-                  "cannot tell which collective this log measures%s%s; pass --op NAME",
+                  "cannot tell which collective this log measures%s%s; pass --collective NAME",
                   *names ? ": " : "", names);
 }
 
@@ -384,8 +384,8 @@ static void find_ranks(const Reader *reader, Run *run) {
 }
 
 /* The factor of the printed bandwidths must be the collective's over its ranks: this finds a
- * list of ranks that is cut, and a wrong --op or --ranks. Of a list with gaps it must confirm the
- * highest rank. */
+ * list of ranks that is cut, and a wrong --collective or --ranks. Of a list with gaps it must
+ * confirm the highest rank. */
 static void check_factor(const Reader *reader, const Run *run) {
   guint trait = 0;
   while (trait < G_N_ELEMENTS(traits) && g_strcmp0(run->op, traits[trait].op) != 0) trait++;
@@ -396,7 +396,7 @@ static void check_factor(const Reader *reader, const Run *run) {
   if (is_seen && (factor < run->least_factor || factor > run->most_factor))
     orr_diags_error(reader->diags, run->place,
                     "the bus bandwidth is %.4g times the algorithm's; in %s over %u ranks it is "
-                    "%.4g times: pass the right --op NAME or --ranks N",
+                    "%.4g times: pass the right --collective NAME or --ranks N",
                     run->factor, run->op, run->n_ranks, factor);
   else if (has_gaps && reader->order->ranks == 0 && !is_decided)
     orr_diags_error(reader->diags, run->place,

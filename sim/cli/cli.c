@@ -39,10 +39,14 @@ static const struct {
     {"calibrate", "--doctor", "doctor"},
     {"calibrate", "--raw", ""},
     {"compare", "--out", "--output"},
+    {"import", "--op", "--collective"},
+    {"import", "--sent", ""},
     {"plan", "--devices", "--device"},
     {"plan", "--tpot-p99", "--tpot"},
     {"plan", "--ttft-p99", "--ttft"},
+    {"query", "--list", ""},
     {"run", "--fidelity", "--set", "fidelity="},
+    {"run", "--measured", "--rows"},
 };
 
 /* GOption replaces an array at each parse, so options before and after the verb have an array
@@ -361,6 +365,7 @@ static void rename_option(const char *verb, char **arg) {
     if (is_split) remove_word(arg + 1, arg[1]);
     g_free(*arg);
     *arg = text;
+    if (!*text) remove_word(arg, text);
     return;
   }
 }
@@ -400,7 +405,8 @@ int orr_cli_run(char **argv, GError **error) {
     return 2;
   }
   if (strcmp(args[0], "help") == 0) return run_help(args + 1, error);
-  for (char **arg = args + 1; *arg && strcmp(*arg, "--") != 0; arg++) rename_option(args[0], arg);
+  for (char **arg = args + 1; *arg && strcmp(*arg, "--") != 0; arg += *arg != NULL)
+    rename_option(args[0], arg);
   const OrrCommand *of = NULL, *command = find_asked(args, &of, error);
   if (!command) return 2;
   g_autoptr(GOptionContext) own = g_option_context_new(NULL);

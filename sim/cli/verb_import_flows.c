@@ -1,15 +1,12 @@
 /*
- * verb_import_flows.c - orrery import flows LOG --sent NAME.flows.csv: flow completion times of a
- * packet simulator next to the times of flows that share links.
+ * verb_import_flows.c - orrery import flows LOG NAME.flows.csv: flow completion times of a packet
+ * simulator next to the times of flows that share links.
  */
 #include "sim/base/file.h"
 #include "sim/cli/verb_import.h"
 #include "workloads/trace/flow_list.h"
 
-static char *sent;
-
 static const GOptionEntry options[] = {
-    ORR_OPTION_TEXT("sent", sent, "NAME.flows.csv", "The flows, as run --trace NAME.cm wrote them"),
     ORR_OPTION_OUTPUT("Write to FILE instead of stdout"),
     {NULL},
 };
@@ -39,7 +36,7 @@ static void sum_up(const GArray *flows) {
           there_s * 1e6, here_s * 1e6);
 }
 
-static GArray *read_files(const char *log, GError **error) {
+static GArray *read_files(const char *log, const char *sent, GError **error) {
   gsize n_table = 0, n_log = 0;
   g_autofree char *table = orr_file_read(sent, ORR_FILE_MAX_DATA, &n_table, error);
   g_autofree char *lines = table ? orr_file_read(log, ORR_FILE_MAX_DATA, &n_log, error) : NULL;
@@ -53,13 +50,13 @@ static GArray *read_files(const char *log, GError **error) {
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
-  if (!orr_verb_import_check_source(args, "import flows takes one log", error) ||
+  if (!orr_cli_check_args(args, 2, 2,
+                          "import flows takes a log, and NAME.flows.csv as run --trace NAME.cm "
+                          "wrote it",
+                          error) ||
       !orr_verb_import_check_paths(args, error))
     return 2;
-  if (!sent)
-    return orr_fault_set(error, ORR_FAULT_USAGE, "import flows needs --sent NAME.flows.csv") ? 0
-                                                                                             : 2;
-  g_autoptr(GArray) flows = read_files(args[0], error);
+  g_autoptr(GArray) flows = read_files(args[0], args[1], error);
   if (!flows) return 2;
   sum_up(flows);
   g_autofree char *text = orr_flow_list_compared(flows);
@@ -69,7 +66,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
 const OrrCommand orr_verb_import_flows = {
     .verb = "flows",
     .sentence = "Flow completion times of htsim next to the times of flows that share links.",
-    .usage = "LOG --sent NAME.flows.csv [-o FILE]",
+    .usage = "LOG NAME.flows.csv [-o FILE]",
     .more = "'run SCENARIO --trace NAME.cm' writes a training step's flows over the network as "
             "htsim's connection matrix, and NAME.flows.csv. LOG is what htsim_uec, htsim_roce, "
             "htsim_ndp or htsim_eqds printed ('Flow Uec_0_8 flowId 1 ... finished at 90.5 ...'). "

@@ -14,7 +14,7 @@ static const GOptionEntry options[] = {
     ORR_OPTION_OUTPUT("Write to FILE instead of stdout"),
     ORR_OPTION_TEXT("base", base, "NAME",
                     "The profile that the new one extends (default: the device's, if it exists)"),
-    ORR_OPTION_TEXT("op", op, "NAME", "The collective, if the log does not name it"),
+    ORR_OPTION_TEXT("collective", op, "NAME", "The collective, if the log does not name it"),
     ORR_OPTION_INT("ranks", ranks, "The number of ranks, if the log lists none or not all"),
     ORR_OPTION_FLAG("in-place", in_place, "Use the in-place times"),
     ORR_OPTION_FLAG("one-domain", one_domain, "The hosts share one scale-up domain"),

@@ -1,11 +1,11 @@
 /*
- * verb_query.c - orrery query DB SQL-or-VIEW: queries a results database.
+ * verb_query.c - orrery query [DB [SQL-or-VIEW]]: queries a results database, or lists its
+ * views.
  */
 #include "sim/cli/cli.h"
 #include "sim/cli/page.h"
 
 static gint64 run_id;
-static gboolean as_list;
 static char **params;
 
 static const GOptionEntry options[] = {
@@ -13,14 +13,12 @@ static const GOptionEntry options[] = {
     ORR_OPTION_CSV("Print CSV (RFC 4180)"),
     ORR_OPTION_JSON("an array of JSON objects"),
     ORR_OPTION_MARKDOWN("a Markdown table"),
-    ORR_OPTION_FLAG("list", as_list,
-                    "List the named views, the runs that have rows for each, and the views in DB"),
     ORR_OPTION_TEXTS("param", params, "NAME=VALUE",
                      "Set a parameter of the query; may be repeated"),
     {NULL},
 };
 
-/* --- --list --- */
+/* --- Without a view --- */
 
 static void list_named(void) {
   guint n = 0;
@@ -48,10 +46,9 @@ static gboolean list_stored(const char *database, GError **error) {
   return TRUE;
 }
 
-static int list(char **args, GError **error) {
-  if (!orr_cli_check_args(args, 0, 1, "query --list takes a database, or nothing", error)) return 2;
+static int list(const char *database, GError **error) {
   list_named();
-  return !args[0] || list_stored(args[0], error) ? 0 : 1;
+  return !database || list_stored(database, error) ? 0 : 1;
 }
 
 /* A view without rows: which runs have some. To stderr, since the answer itself is complete. */
@@ -63,10 +60,10 @@ static void explain_empty(const char *name, const OrrAnswer *answer, const GArra
 }
 
 static int run(OrrLibrary *library, char **args, GError **error) {
-  if (as_list) return list(args, error);
   if (!orr_cli_check_args(
-          args, 2, 2, "query takes a database, and SQL or a name from 'orrery list views'", error))
+          args, 0, 2, "query takes a database, and SQL or a name from 'orrery list views'", error))
     return 2;
+  if (!args[0] || !args[1]) return list(args[0], error);
   if (!orr_options_check_form(error)) return 2;
   g_autoptr(GArray) bindings = orr_question_bindings(params, error);
   if (!bindings || !orr_question_check_view(args[1], error)) return 2;
@@ -85,10 +82,10 @@ const OrrCommand orr_verb_query = {
     .verb = "query",
     .group = "Look",
     .sentence = "Query the results database with SQL or a named view.",
-    .usage =
-        "DB SQL-or-VIEW [--run N] [--param NAME=VALUE]... [--csv|--json|--markdown] | --list [DB]",
+    .usage = "DB SQL-or-VIEW [--run N] [--param NAME=VALUE]... [--csv|--json|--markdown] | [DB]",
     .more = "Each view answers one question: see 'orrery list views' and 'orrery describe view "
-            "NAME'. SQL is read-only.\n"
+            "NAME'. SQL is read-only. Without one, query lists the views, the runs that have rows "
+            "for each, and the views in DB.\n"
             ":run is the newest simulation; with a first line '-- about: validation', it is the "
             "newest run of that kind.",
     .options = options,

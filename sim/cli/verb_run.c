@@ -45,7 +45,7 @@ static const GOptionEntry options[] = {
     ORR_OPTION(0, STRING, "band", band, "LEVEL",
                "Fraction of measurements that an error band holds (default: 80 %)"),
     ORR_OPTION_TEXT(
-        "measured", measured, "FILE.csv",
+        "rows", measured, "FILE.csv",
         "Narrow error bands by rows that were measured on this machine: columns are "
         "paths of the scenario, label and measured.METRIC, or as 'import bench' writes them"),
     ORR_OPTION_FLAG("narrow", narrow,
@@ -285,7 +285,7 @@ static void warn_of_absurd(const OrrValidation *own) {
   }
 }
 
-/* Simulates the rows of --measured as changes of the scenario, each in its own process. NULL with
+/* Simulates the rows of --rows as changes of the scenario, each in its own process. NULL with
  * @error, also where no row can be simulated. */
 static OrrValidation *simulate_own(OrrLibrary *library, const OrrNode *tree, const char *file,
                                    GError **error) {
@@ -486,7 +486,7 @@ static int run(OrrLibrary *library, char **args, GError **error) {
   g_autoptr(OrrStore) store = NULL;
   if (!orr_options_open(path, &store, error)) return 1;
   if (measured && orr_scenario_has_jobs(scenario)) {
-    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--measured is for one workload, not for jobs");
+    g_set_error(error, ORR_FAULT, ORR_FAULT_USAGE, "--rows is for one workload, not for jobs");
     return 2;
   }
   if (orr_scenario_has_jobs(scenario)) {
@@ -527,7 +527,7 @@ const OrrCommand orr_verb_run = {
     .usage =
         "FILE [--set PATH=VALUE]... [--db FILE] [--label TEXT] [--spans WHICH] [--json] [--trace "
         "FILE] "
-        "[--memory SIZE] [--band LEVEL] [--measured FILE.csv] [--narrow] [--samples "
+        "[--memory SIZE] [--band LEVEL] [--rows FILE.csv] [--narrow] [--samples "
         "N] [-j N]\n"
         "       orrery run --from-launch FILE --cluster NAME [--gpus N] [--set VAR=VALUE]... ...",
     .more =

@@ -192,12 +192,12 @@ static void assert_refused_as(const char *text, const OrrNcclTestsOrder *order, 
   if (!strstr(error->message, words)) g_error("'%s' is missing in: %s", words, error->message);
 }
 
-/* A log says what it is of: neither --op nor --device changes that. */
+/* A log says what it is of: neither --collective nor --device changes that. */
 static void test_contradictions(void) {
   static const OrrNcclTestsOrder gather = {.device = "h100-sxm", .op = "all_gather"};
   static const OrrNcclTestsOrder small = {.device = "a100-40gb-sxm"};
   assert_refused_as("all_reduce_perf\n" RANK0 RANK1 HEADINGS ROW("1024", "10", "9"), &gather,
-                    "the log is of all_reduce, not of --op all_gather");
+                    "the log is of all_reduce, not of --collective all_gather");
   /* of older drivers, as in microsoft/superbenchmark's logs, and of a machine of another vendor */
   assert_refused_as(
       "all_reduce_perf\n#  Rank 0 Pid 1 on n device 0 [0x00] A100-SXM4-40GB\n"
@@ -220,7 +220,7 @@ static void test_refused(void) {
              "#  Rank  1 Pid 1 on n device  1 [0x44] NVIDIA H200\n" HEADINGS ROW("1024", "10", "9"),
       "measured on NVIDIA H200, which is h200-sxm, not h100-sxm");
   assert_refused(RANK0 RANK1 RANK2 HEADINGS "  3000 750 float none -1 10 0.3 0.2 0 10 0.3 0.2 0\n",
-                 "all_gather or alltoall; pass --op NAME");
+                 "all_gather or alltoall; pass --collective NAME");
   assert_refused(HEAD ROW("1024", "nan", "9"), ":7:1: error: time is 'nan'");
   assert_refused(HEAD ROW("1024", "0", "9"), "time is '0'");
   assert_refused(HEAD ROW("1024", "-3", "9"), "time is '-3'");
@@ -234,7 +234,7 @@ static void test_refused(void) {
   assert_refused(HEAD ROW("10.5", "10", "9"), "size is '10.5'");
   assert_refused(STARTS HEADINGS ROW("1024", "10", "9"), "--ranks N");
   assert_refused(RANK0 RANK1 HEADINGS "  3000 750 float sum -1 10 0.3 0.9 0 10 0.3 0.9 0\n",
-                 "which collective this log measures; pass --op NAME");
+                 "which collective this log measures; pass --collective NAME");
   assert_refused(STARTS RANK0 RANK1 ROW("1024", "10", "9"), "before the line of headings");
   assert_refused(STARTS RANK0
                  "#  Rank  1 Group  0 Pid 100 on  node1 devi\n" HEADINGS ROW("1024", "10", "9"),

@@ -51,14 +51,14 @@ print(got['iteration_time_s_high'] / got['iteration_time_s_low'])"; }
 printf 'label,workload.batch.global,measured.iteration_time_s\nmine,,3.5\n' > own.csv
 "$orrery" run megatron-sc21-1.7b --db none --json > said 2> problem
 before=$(band_width)
-"$orrery" run megatron-sc21-1.7b --db none --json --measured own.csv > said 2> problem; status=$?
+"$orrery" run megatron-sc21-1.7b --db none --json --rows own.csv > said 2> problem; status=$?
 check "a row of this machine narrows the band" \
   '[ $status -eq 0 ] && python3 -c "assert 1 < $(band_width) and ($(band_width) - 1) < 0.7 * ($before - 1)"'
 printf 'label,workload.batch.globl,measured.iteration_time_s\nmine,512,3.5\n' > own.csv
-"$orrery" run megatron-sc21-1.7b --db none --measured own.csv > said 2>&1; status=$?
+"$orrery" run megatron-sc21-1.7b --db none --rows own.csv > said 2>&1; status=$?
 check "a column without a meaning is named" '[ $status -eq 2 ] && grep -q "own.csv:1:1: .*workload.batch.globl" said'
 printf 'label,measured.iteration_time_s\nmine,3500\n' > own.csv
-run run megatron-sc21-1.7b --db none --measured own.csv
+run run megatron-sc21-1.7b --db none --rows own.csv
 check "a measurement in another unit is a warning" \
   '[ $status -eq 0 ] && grep -q "warning: own.csv:2: iteration_time_s is 3500 measured and 3.* simulated: .*unit" said'
 cat > bench.json << 'END'
@@ -66,20 +66,20 @@ cat > bench.json << 'END'
  "mean_tpot_ms": 8, "total_input_tokens": 20480, "total_output_tokens": 2560, "request_throughput": 4.4}
 END
 "$orrery" import bench bench.json > bench.csv 2> problem
-run run serving-llama-3.1-8b-h100 --db none --measured bench.csv \
+run run serving-llama-3.1-8b-h100 --db none --rows bench.csv \
   --set 'workload.load={kind: closed-loop, concurrency: 4}' --set workload.requests=40
 check "rows as import bench writes them narrow bands" \
   'grep -q "^source,tool,.*rate_per_s,.*failed" bench.csv && [ $status -eq 0 ] && ! grep -q "bench.csv" said'
 sed 's/"inf"/4/' bench.json > rate.json
 "$orrery" import bench rate.json > rate.csv 2> problem
-run run serving-llama-3.1-8b-h100 --db none --measured rate.csv \
+run run serving-llama-3.1-8b-h100 --db none --rows rate.csv \
   --set 'workload.load={kind: poisson, rate: 4}' --set workload.max-concurrency=4 --set workload.requests=40
 check "a rate and a concurrency are a load with a limit" \
   'grep -q "^source,tool,model,concurrency,rate_per_s" rate.csv && [ $status -eq 0 ] && ! grep -q "rate.csv" said'
 printf 'iteration       10/ 100 | elapsed time per iteration (ms): 3500.0 | throughput per GPU (TFLOP/s/GPU): 130.0 |
 %.0s' 1 2 3 > steps.log
 "$orrery" import bench steps.log > steps.csv 2> problem
-run run megatron-sc21-1.7b --db none --measured steps.csv
+run run megatron-sc21-1.7b --db none --rows steps.csv
 check "so do rows of training" 'grep -q tflops_per_gpu steps.csv && [ $status -eq 0 ] && ! grep -q "steps.csv" said'
 "$orrery" run megatron-sc21-1.7b --db none --narrow > said 2>&1
 check "--narrow says what to measure" 'grep -q "measure .*2 steps of this very run.* of their width" said'

@@ -57,15 +57,15 @@ awk -F, 'NR > 1 { end = NR == 2 ? $5 + 2 * ($6 - $5) : $6
   if (NR % 3 == 0) printf "Flow Roce_%d_%d %d finished at %.6f total bytes %d\n", $2, $3, 1000000000 + NR, end, $4
   else printf "Flow Uec_%d_%d flowId %d uecSrc %d finished at %.6f total messages 1 total packets 9 RTS 0 total bytes %d in_flight now 0\n", $2, $3, $1, NR, end, $4 }' \
   step.flows.csv > htsim.log
-"$orrery" import flows htsim.log --sent step.flows.csv -o both.csv 2> err && grep -q "orrery: $flows of $flows flows finished" err
+"$orrery" import flows htsim.log step.flows.csv -o both.csv 2> err && grep -q "orrery: $flows of $flows flows finished" err
 ok $? "a log of htsim gives every flow its time: $(head -c 200 err)"
 [ "$(sed -n '2s/.*,//p' both.csv)" = 2.0000 ] && [ "$(grep -c ',1.0000$' both.csv)" = $((flows - 1)) ]
 ok $? "the flow that took twice as long is found, the others took as long as here"
 echo 'Flow Uec_999_0 flowId 1 uecSrc 0 finished at 3 total' > wrong.log
-! "$orrery" import flows wrong.log --sent step.flows.csv > out 2> err && grep -q 'wrong.log:1:1: expected a flow of the table' err
+! "$orrery" import flows wrong.log step.flows.csv > out 2> err && grep -q 'wrong.log:1:1: expected a flow of the table' err
 ok $? "a flow that was not sent is an error with its line"
-! "$orrery" import flows step.cm --sent step.flows.csv > out 2> err && grep -q "no line 'Flow" err
+! "$orrery" import flows step.cm step.flows.csv > out 2> err && grep -q "no line 'Flow" err
 ok $? "a file without completion times is an error"
-! "$orrery" import flows htsim.log --sent step.cm > out 2> err && grep -q 'step.cm:1:1: expected id,src' err
+! "$orrery" import flows htsim.log step.cm > out 2> err && grep -q 'step.cm:1:1: expected id,src' err
 ok $? "a table of another format is an error with its place"
 echo "1..$n"

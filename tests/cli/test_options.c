@@ -30,19 +30,22 @@ static void test_nccl_tests(void) {
   empty_folder();
   put("log.txt", RANKS NCCL, -1);
   assert_fine("import nccl-tests log.txt --device h100-sxm", "all_reduce");
-  assert_fine("import nccl-tests log.txt --device h100-sxm --op all_reduce", "12.5");
+  assert_fine("import nccl-tests log.txt --device h100-sxm --collective all_reduce", "12.5");
   assert_fine("import nccl-tests log.txt --device h100-sxm --op all_reduce --in-place", "11");
-  assert_fine("import nccl-tests log.txt --device h100-sxm --op all_reduce --csv",
+  assert_fine("import nccl-tests log.txt --device h100-sxm --collective all_reduce --csv",
               "all_reduce,2,4096,12.5");
   put("two.txt",
       "#  Rank  0 Group  0 Pid 100 on  node1 device  0 [0x1b] NVIDIA H100 80GB HBM3\n"
       "#  Rank  1 Group  0 Pid 101 on  node2 device  0 [0x1b] NVIDIA H100 80GB HBM3\n" NCCL,
       -1);
-  assert_refused("import nccl-tests two.txt --device h100-sxm --op all_reduce", 2, "--one-domain");
+  assert_refused("import nccl-tests two.txt --device h100-sxm --collective all_reduce", 2,
+                 "--one-domain");
   assert_refused("import nccl-tests two.txt --device h100-sxm --ranks 1", 2, "2 or more");
-  assert_fine("import nccl-tests two.txt --device h100-sxm --op all_reduce --one-domain", "12.5");
-  assert_fine("import nccl-tests log.txt --cluster dgx-h100-superpod --op all_reduce --jobs 2",
-              "2 ranks on 1 node");
+  assert_fine("import nccl-tests two.txt --device h100-sxm --collective all_reduce --one-domain",
+              "12.5");
+  assert_fine(
+      "import nccl-tests log.txt --cluster dgx-h100-superpod --collective all_reduce --jobs 2",
+      "2 ranks on 1 node");
 }
 
 /* The scenario that --set makes is the one that is fitted. */
