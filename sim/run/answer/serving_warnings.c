@@ -76,6 +76,22 @@ static void warn_across_nodes(const OrrServingWork *work, OrrOutcome *outcome) {
                       tp, domain));
 }
 
+/* vLLM: v1/core/kv_cache_utils.py, _check_enough_kv_cache_memory. */
+static void warn_longest(const OrrServingWork *work, OrrOutcome *outcome) {
+  const OrrServedGroup *group = orr_serving_group(work, 0);
+  const OrrEngineParams *engine = &group->params.engine;
+  const OrrScheduler *scheduler = (const OrrScheduler *)engine->scheduler.entry;
+  const gint64 longest =
+      engine->max_model_len > 0 ? engine->max_model_len : work->world->model->context;
+  const gint64 room = orr_kv_layout_room(&group->kv_layout, engine->block_size, group->n_blocks);
+  if (!scheduler->needs_longest || engine->kv_blocks > 0 || room >= longest) return;
+  g_ptr_array_add(
+      outcome->warnings,
+      g_strdup_printf("vLLM does not start: its cache holds %ld tokens, and a request may have "
+                      "%ld: set engine.max-model-len (--max-model-len) to %ld or less",
+                      room, longest, room));
+}
+
 static void warn_engine(const OrrServingWork *work, OrrOutcome *outcome) {
   const OrrServingResult *result = &outcome->result.serving;
   const double most_bytes = orr_serving_group(work, 0)->cluster.device.memory_bytes;
@@ -98,6 +114,7 @@ static void warn_engine(const OrrServingWork *work, OrrOutcome *outcome) {
   warn_front_end(work, outcome);
   warn_swapped(work, outcome);
   warn_across_nodes(work, outcome);
+  warn_longest(work, outcome);
   if (work->again > 0)
     g_ptr_array_add(
         outcome->warnings,

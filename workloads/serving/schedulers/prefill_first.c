@@ -19,4 +19,5 @@ const OrrScheduler orr_scheduler_prefill_first = {
               NULL},
     .plan = plan,
     .without_chunks = TRUE,
+    .needs_longest = TRUE,
 };

@@ -22,4 +22,5 @@ const OrrScheduler orr_scheduler_priority = {
     .keeps_whole = orr_scheduler_vllm_keeps_whole,
     .key = key,
     .by_priority = TRUE,
+    .needs_longest = TRUE,
 };

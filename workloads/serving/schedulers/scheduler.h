@@ -32,6 +32,7 @@ struct OrrScheduler {
   gboolean by_priority;    /* the key is the priority of the request's class */
   gboolean reserves;       /* an admission takes room for the whole output */
   gboolean without_chunks; /* prompts are computed whole, even above a step's budget */
+  gboolean needs_longest;  /* the engine starts only where its cache holds max-model-len tokens */
   /* Whether no prompt is cut, so that a step's budget must hold the longest; NULL: never. */
   gboolean (*keeps_whole)(const void *params);
 };

@@ -49,4 +49,5 @@ const OrrScheduler orr_scheduler_vllm = {
               &orr_scheduler_vllm_table},
     .plan = orr_scheduler_vllm_plan,
     .keeps_whole = orr_scheduler_vllm_keeps_whole,
+    .needs_longest = TRUE,
 };
