@@ -30,7 +30,7 @@ score AS (
     CASE k WHEN 1 THEN p.objective_1 WHEN 2 THEN p.objective_2 WHEN 3 THEN p.objective_3 ELSE p.objective_4 END AS value
   FROM asked
   JOIN sweep_point p ON p.run_id BETWEEN asked.id + 1 AND asked.id + asked.n_points
-  JOIN last ON last.rung = p.rung
+  JOIN last ON last.rung = +p.rung
   CROSS JOIN wanted
   WHERE p.eligible
 ),

@@ -43,7 +43,7 @@ sign AS MATERIALIZED (
 last AS MATERIALIZED (
   SELECT max(rung) AS rung FROM asked JOIN sweep_point p ON p.run_id BETWEEN asked.id + 1 AND asked.id + asked.n_points
 ),
-point AS MATERIALIZED (
+point AS (
   SELECT
     p.run_id,
     p.objective_1 AS x,
@@ -56,7 +56,7 @@ point AS MATERIALIZED (
     iif(sign.n > 3, sign.s4 * p.objective_4, 0) AS c4
   FROM asked
   JOIN sweep_point p ON p.run_id BETWEEN asked.id + 1 AND asked.id + asked.n_points
-  JOIN last ON last.rung = p.rung
+  JOIN last ON last.rung = +p.rung
   CROSS JOIN sign
   LEFT JOIN training_result t ON sign.n = 1 AND t.run_id = p.run_id
   LEFT JOIN serving_result s ON sign.n = 1 AND s.run_id = p.run_id
@@ -65,10 +65,34 @@ point AS MATERIALIZED (
 valued AS MATERIALIZED (
   SELECT * FROM point WHERE c1 IS NOT NULL AND c2 IS NOT NULL AND c3 IS NOT NULL AND c4 IS NOT NULL
 ),
+frame AS MATERIALIZED (
+  SELECT
+    min(x) AS x_0,
+    max(x) - min(x) AS x_span,
+    min(y) AS y_0,
+    max(y) - min(y) AS y_span,
+    min(c1) AS c1_0,
+    nullif(max(c1) - min(c1), 0) AS c1_span,
+    min(c2) AS c2_0,
+    nullif(max(c2) - min(c2), 0) AS c2_span
+  FROM valued
+),
+good AS MATERIALIZED ( -- a point that beats many others
+  SELECT c1, c2, c3, c4
+  FROM valued
+  CROSS JOIN frame
+  ORDER BY coalesce((c1 - c1_0) / c1_span, 0) + coalesce((c2 - c2_0) / c2_span, 0)
+  LIMIT 1
+),
 class AS MATERIALIZED (SELECT count(*) AS n FROM (SELECT DISTINCT c3, c4 FROM valued)),
 stair AS (
   SELECT *, min(c2) OVER (PARTITION BY c3, c4 ORDER BY c1, c2, run_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS best
   FROM valued
+  WHERE NOT EXISTS (
+    SELECT 1
+    FROM good g
+    WHERE g.c1 <= valued.c1 AND g.c2 <= valued.c2 AND (g.c1 < valued.c1 OR g.c2 < valued.c2) AND g.c3 = valued.c3 AND g.c4 = valued.c4
+  )
 ),
 ranked AS MATERIALIZED (
   SELECT *, row_number() OVER (ORDER BY sum_of_ranks, run_id) AS place
@@ -99,7 +123,6 @@ front AS MATERIALIZED (
     WHERE s.place < r.place AND s.c1 <= r.c1 AND s.c2 <= r.c2 AND s.c3 <= r.c3 AND s.c4 <= r.c4
   )
 ),
-frame AS (SELECT min(x) AS x_0, max(x) - min(x) AS x_span, min(y) AS y_0, max(y) - min(y) AS y_span FROM valued),
 shown AS (
   SELECT 'front' AS series, x, y, objective_3, objective_4, run_id FROM front UNION ALL
   SELECT 'other', x, y, objective_3, objective_4, min(run_id)

@@ -16,11 +16,14 @@
 WITH asked AS MATERIALIZED (
   SELECT run_id AS id, n_points, objective FROM sweep WHERE :run BETWEEN run_id AND run_id + n_points
 ),
-rung AS (SELECT sweep, max(rung) AS last FROM sweep_point GROUP BY sweep),
+rung AS (
+  SELECT run_id AS sweep, (SELECT max(rung) FROM sweep_point p WHERE p.run_id BETWEEN s.run_id + 1 AND s.run_id + s.n_points) AS last
+  FROM sweep s
+),
 named AS MATERIALIZED (
   SELECT
-    coalesce((SELECT path FROM param WHERE path = :x OR path LIKE '%.' || :x ORDER BY path <> :x, length(path), path LIMIT 1), :x) AS x,
-    coalesce((SELECT path FROM param WHERE path = :y OR path LIKE '%.' || :y ORDER BY path <> :y, length(path), path LIMIT 1), :y) AS y
+    coalesce((SELECT path FROM param WHERE :x IS NOT NULL AND (path = :x OR path LIKE '%.' || :x) ORDER BY path <> :x, length(path), path LIMIT 1), :x) AS x,
+    coalesce((SELECT path FROM param WHERE :y IS NOT NULL AND (path = :y OR path LIKE '%.' || :y) ORDER BY path <> :y, length(path), path LIMIT 1), :y) AS y
 ),
 swept AS MATERIALIZED (
   SELECT
@@ -48,7 +51,7 @@ answer (run_id, value, is_fine) AS (
   SELECT p.run_id, p.objective_1, p.eligible
   FROM asked
   JOIN sweep_point p ON p.run_id BETWEEN asked.id + 1 AND asked.id + asked.n_points
-  JOIN rung ON rung.sweep = p.sweep AND rung.last = p.rung
+  JOIN rung ON rung.sweep = asked.id AND rung.last = +p.rung
   UNION ALL
   SELECT t.run_id, t.tokens_per_s_per_gpu, t.fits AND coalesce(p.eligible AND p.rung = rung.last, 1)
   FROM training_result t

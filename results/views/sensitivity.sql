@@ -65,7 +65,7 @@ point AS MATERIALIZED (
     ) AS value
   FROM asked
   JOIN sweep_point p ON p.run_id BETWEEN asked.id + 1 AND asked.id + asked.n_points
-  JOIN last ON last.rung = p.rung
+  JOIN last ON last.rung = +p.rung
   CROSS JOIN wanted
 ),
 digit AS MATERIALIZED (SELECT DISTINCT k, n, stride FROM setting),

@@ -13,12 +13,15 @@ WITH asked AS (
 ),
 rung AS (SELECT max(rung) AS last FROM asked JOIN sweep_point p ON p.run_id BETWEEN asked.id + 1 AND asked.id + asked.n_points),
 best AS (
-  SELECT p.run_id, row_number() OVER (ORDER BY asked.sign * p.objective_1, p.run_id) AS place
-  FROM asked
-  JOIN sweep_point p ON p.run_id BETWEEN asked.id + 1 AND asked.id + asked.n_points
-  WHERE p.eligible AND p.objective_1 IS NOT NULL AND p.rung = (SELECT last FROM rung)
-  ORDER BY place
-  LIMIT 12
+  SELECT run_id, row_number() OVER (ORDER BY score, run_id) AS place
+  FROM (
+    SELECT p.run_id, asked.sign * p.objective_1 AS score
+    FROM asked
+    JOIN sweep_point p ON p.run_id BETWEEN asked.id + 1 AND asked.id + asked.n_points
+    WHERE p.eligible AND p.objective_1 IS NOT NULL AND p.rung = (SELECT last FROM rung)
+    ORDER BY score, p.run_id
+    LIMIT 12
+  )
 ),
 newest AS (
   SELECT id, scenario
