@@ -47,6 +47,8 @@ typedef enum {
   ORR_N_QUANTIZED_PARTS
 } OrrQuantizedPart;
 
+enum { ORR_QUANTIZED_BLOCK = 128 }; /* rows and columns of weights that share a scale in blocks */
+
 typedef struct {
   const char *sentence;  /* what it is and its source */
   OrrDtype products;     /* of linear layers; ORR_N_DTYPES: as activations */

@@ -394,6 +394,32 @@ static void assert_refused(const char *name, gint64 tp, gint64 ep, const char *w
   orr_field_clear(&orr_model_table, &model);
 }
 
+/* Qwen3 30B-A3B's experts of 768 columns: a half is three blocks of 128, a quarter one and a half;
+ * with whole experts on each rank nothing is split. Scales per tensor can be. */
+static void test_split_blocks(void) {
+  static const struct {
+    gint64 tp, ep;
+    OrrQuantization quantization;
+    gboolean is_refused;
+  } rows[] = {{1, 1, ORR_QUANTIZATION_FP8_BLOCK, FALSE}, {2, 1, ORR_QUANTIZATION_FP8_BLOCK, FALSE},
+              {4, 1, ORR_QUANTIZATION_FP8_BLOCK, TRUE},  {4, 2, ORR_QUANTIZATION_FP8_BLOCK, FALSE},
+              {4, 4, ORR_QUANTIZATION_FP8_BLOCK, FALSE}, {4, 1, ORR_QUANTIZATION_FP8, FALSE}};
+  OrrModel model;
+  read_model("qwen3-30b-a3b", &model);
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    OrrInferenceShard shard = shard_of(rows[i].tp, ORR_BF16);
+    g_autoptr(OrrDiags) diags = orr_diags_new();
+    shard.ep = rows[i].ep;
+    orr_inference_quantize(&shard, rows[i].quantization, &(OrrWeightFormats){0});
+    orr_inference_check(&model, &shard, (OrrPlace){.file = "t"}, diags);
+    g_autofree char *text = orr_diags_text(diags);
+    g_assert_cmpint(strstr(text, "(768) split over 4 ranks is 192 columns each") != NULL, ==,
+                    rows[i].is_refused);
+    g_assert_cmpint(orr_diags_n_errors(diags), ==, rows[i].is_refused);
+  }
+  orr_field_clear(&orr_model_table, &model);
+}
+
 static void test_refused(void) {
   assert_refused("llama-3.1-8b", 64, 1, "above the 32 attention heads");
   assert_refused("llama-3.1-8b", 3, 1, "heads (32) cannot be divided by tp (3)");
@@ -517,6 +543,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/models/transformer-inference/cross", test_cross);
   g_test_add_func("/models/transformer-inference/every-matrix", test_every_matrix);
   g_test_add_func("/models/transformer-inference/refused", test_refused);
+  g_test_add_func("/models/transformer-inference/split-blocks", test_split_blocks);
   g_test_add_func("/models/transformer-inference/rings", test_rings);
   g_test_add_func("/models/transformer-inference/whole-matrices", test_whole_matrices);
   g_test_add_func("/models/transformer-inference/more-ranks-than-keys", test_more_ranks_than_keys);
