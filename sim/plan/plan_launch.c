@@ -191,6 +191,9 @@ static void add_options(Line *line) {
       {"workload.launches", "graphs-but-experts", "--cuda-graph-scope attn"}};
   for (guint i = 0; i < G_N_ELEMENTS(options); i++)
     if (is_at(line, options[i].path, options[i].value)) add(line, "%s", options[i].option);
+  if (is_at(line, "workload.offload.optimizer", "1") &&
+      !is_at(line, "workload.optimizer.moments", "bf16"))
+    add(line, "--use-precision-aware-optimizer"); /* Megatron wants it with the offload */
 }
 
 static void add_batch(Line *line) {

@@ -92,7 +92,8 @@ static void test_job(void) {
               "--moe-token-dispatcher-type flex --moe-flex-dispatcher-backend hybridep",
         (const char *const[]){"dispatch: deepep", "gather-map: true", "router-fp32: true", NULL});
   check(LLAMA "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params "
-              "--exp-avg-dtype bf16 --exp-avg-sq-dtype bf16 --no-rope-fusion",
+              "--use-precision-aware-optimizer --exp-avg-dtype bf16 --exp-avg-sq-dtype bf16 "
+              "--no-rope-fusion",
         (const char *const[]){"kind: fsdp", "moments: bf16", "rope: apart", NULL});
   /* a layout's blocks are stages and chunks; m is a layer of multi-token prediction */
   check(LLAMA "--mtp-num-layers 1 --pipeline-model-parallel-size 4 "

@@ -450,8 +450,35 @@ static void refuse_key(OrrLaunchDraft *draft, gboolean is_refused, const char *k
   if (is_refused && setting) orr_launch_draft_bad(draft, setting, "%s: Megatron stops there", why);
 }
 
-/* Pairs of options that validate_args (megatron/training/arguments.py) or TransformerConfig
- * refuses. Other trainers give Megatron options of their own in addition. */
+static void check_optimizer(OrrLaunchDraft *draft) {
+  static const char *const moments[] = {"exp-avg-dtype", "exp-avg-sq-dtype"};
+  static const char aware[] = "use-precision-aware-optimizer";
+  for (guint i = 0; i < G_N_ELEMENTS(moments); i++)
+    refuse_key(draft,
+               find(draft, moments[i]) && !is_value(draft, moments[i], "fp32") &&
+                   !is_on(draft, aware),
+               moments[i], "other than fp32 it needs --use-precision-aware-optimizer");
+  refuse_key(draft, is_on(draft, "optimizer-cpu-offload") && !is_on(draft, aware),
+             "optimizer-cpu-offload", "it needs --use-precision-aware-optimizer");
+  refuse_key(draft, is_on(draft, "use-torch-fsdp2") && is_on(draft, "use-distributed-optimizer"),
+             "use-torch-fsdp2", "with --use-distributed-optimizer");
+}
+
+/* Megatron-DeepSpeed has experts of its own. */
+static void check_experts(OrrLaunchDraft *draft) {
+  if (!has_experts(draft) || orr_launch_config_has(draft, &orr_dialect_deepspeed)) return;
+  refuse_key(draft,
+             number(draft, "tensor-model-parallel-size", 1) > 1 &&
+                 !is_on(draft, "sequence-parallel") && !find(draft, "deepspeed"),
+             "tensor-model-parallel-size", "with --num-experts it needs --sequence-parallel");
+  refuse_key(draft,
+             is_on(draft, "moe-enable-deepep") &&
+                 !is_value(draft, "moe-token-dispatcher-type", "flex"),
+             "moe-enable-deepep", "it needs --moe-token-dispatcher-type flex");
+}
+
+/* Pairs of options that validate_args (megatron/training/arguments.py), TransformerConfig or
+ * OptimizerConfig refuses. Other trainers give Megatron options of their own in addition. */
 static void check_pairs(OrrLaunchDraft *draft) {
   const gboolean has_method = find(draft, "recompute-method") != NULL;
   static const char granularity[] = "recompute-granularity";
@@ -465,6 +492,8 @@ static void check_pairs(OrrLaunchDraft *draft) {
                  !is_on(draft, "overlap-grad-reduce") && !fsdp_key(draft),
              "overlap-param-gather", "it needs --overlap-grad-reduce");
   refuse_key(draft, is_on(draft, "bf16") && is_on(draft, "fp16"), "fp16", "with --bf16");
+  check_optimizer(draft);
+  check_experts(draft);
 }
 
 void orr_dialect_megatron_job(OrrLaunchDraft *draft) {

@@ -1,0 +1,1 @@
+torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --num-experts 8 --moe-grouped-gemm --tensor-model-parallel-size 2 --expert-model-parallel-size 2 --seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 4 --global-batch-size 128 --vocab-size 50304 --tokenizer-type NullTokenizer --bf16 $MORE
