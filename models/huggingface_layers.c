@@ -185,8 +185,14 @@ static const char *mixer_of_word(const char *word) {
   return strcmp(word, "linear_attention") == 0 ? "linear" : "window";
 }
 
+/* xAI writes -1 where there is none. */
+static gboolean is_minus_one(const OrrNode *node) {
+  return node && node->kind == ORR_NODE_SCALAR && strcmp(node->text, "-1") == 0;
+}
+
 /* A window at least as long as the context is not a window. */
 static gboolean has_window(const Reading *reading) {
+  if (is_minus_one(take(reading, "sliding_window|sliding_window_size"))) return FALSE;
   if (!orr_huggingface_config_flag(reading->config, "use_sliding_window", TRUE)) return FALSE;
   if (take(reading, "attention_chunk_size")) return TRUE;
   const gint64 context = number(reading, "max_position_embeddings", 0),

@@ -205,7 +205,7 @@ static void map_experts(const Import *import) {
   if (!ffn && number(import, "dense_intermediate_size", 0)) /* MiniMax-M3 */
     ffn = number(import, "intermediate_size", 0);
   if (llama4) n_shared = 1;
-  if (flag(import, "enable_moe_block", FALSE)) /* Gemma 4: an MLP in the same layer */
+  if (flag(import, "enable_moe_block|residual_moe", FALSE)) /* Gemma 4, Grok 2: an MLP beside */
     shared = number(import, "intermediate_size", 0);
   if (!shared) shared = n_shared * ffn;
   if (ffn) orr_huggingface_config_set_number(moe, "ffn", ffn);
@@ -226,13 +226,13 @@ static void map_layout(const Import *import, gint64 layers) {
     orr_node_append(list, orr_node_new_scalar((OrrPlace){0}, layout[i]));
     windows |= strstr(layout[i], "window") != NULL;
   }
-  gint64 chunk = number(import, "attention_chunk_size", 0),
-         size = number(import, "sliding_window|sliding_window_size", 0);
+  gint64 chunk = number(import, "attention_chunk_size", 0);
   if (orr_huggingface_config_find(import->config, "hybrid_layer_pattern"))
     chunk = 0; /* MiMo repeats its window there */
   if (windows) {
     OrrNode *window = orr_node_new_map((OrrPlace){0});
-    orr_huggingface_config_set_number(window, "size", chunk ? chunk : size);
+    const gint64 size = chunk ? chunk : number(import, "sliding_window|sliding_window_size", 0);
+    orr_huggingface_config_set_number(window, "size", size);
     if (chunk) orr_huggingface_config_set_flag(window, "chunked", TRUE);
     orr_node_set(import->model, "window", window);
   }
