@@ -304,9 +304,9 @@ const OrrCommand orr_verb_plan_rate = {
     .more =
         "Doubles or halves workload.load.rate, then bisects. Each rate is simulated with "
         "several seeds, each until the number of requests in the system is steady for ten "
-        "times as long as a request stays; only requests of that time count, and "
-        "workload.requests is how many that are at least, and as many as make twenty misses at "
-        "--share, and 2,000 below 0.99. A trace is replayed end to end, its "
+        "times as long as a request stays; only requests of that time count: at "
+        "least workload.requests of them, and enough for twenty misses at --share, or 2,000 below "
+        "0.99. A trace is replayed end to end, its "
         "times of arrival scaled to each rate; workload.requests then takes that many of its first "
         "requests. Tasks are judged from the first to the last, in runs of twenty "
         "time-outs or more: one meets its objective if it is done within workload.tasks.timeout. A "
