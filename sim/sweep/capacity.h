@@ -5,12 +5,13 @@
  * are not) is at least `fraction`, in a steady state. Each rate is simulated `seeds` times with
  * different loads, each time until there is a steady state (workloads/serving/fleet/steady.c),
  * whose requests alone count: at least `requests` of the workload. A rate at which the number of
- * requests in the system grows does not meet the objectives, even if its requests so far do. The lower end of Student's 95 % confidence interval of the mean decides, over
- * ten batches of each seed's run; of a trace, whose batches are not alike, over the seeds. From the
- * scenario's own rate on, the search doubles or halves it until one rate meets and one fails, then
- * bisects until both are within `tolerance` of each other. Halving ends where engines are idle and
- * two halvings leave as many requests outside the objectives, but for a trace's. Every run is a
- * process of its own (engine.h, rule 5), unless `in_process`.
+ * requests in the system grows does not meet the objectives, even if its requests so far do. The
+ * lower end of Student's 95 % confidence interval of the mean decides, over ten batches of each
+ * seed's run; of a trace, whose batches are not alike, over the seeds. From the scenario's own rate
+ * on, the search doubles or halves it until one rate meets and one fails, then bisects until both
+ * are within `tolerance` of each other. Halving ends where engines are idle and two halvings leave
+ * as many requests outside the objectives, but for a trace's. Every run is a process of its own
+ * (engine.h, rule 5), unless `in_process`.
  *
  * That rate is the simulation's alone. A second one holds with `confidence` against the errors of
  * the simulation: capacity_band.c.
