@@ -62,6 +62,7 @@ static void add_moe(Line *line, const OrrModel *model) {
   if (moe->ffn) add(line, "--moe-ffn-hidden-size %ld", moe->ffn);
   if (moe->shared_ffn) add(line, "--moe-shared-expert-intermediate-size %ld", moe->shared_ffn);
   add_layer_pattern(line, model);
+  add(line, "--moe-grouped-gemm --moe-permute-fusion");
   add(line, "%s",
       is_at(line, "workload.experts.dispatch", "deepep") ? "--moe-enable-deepep"
                                                          : "--moe-token-dispatcher-type alltoall");

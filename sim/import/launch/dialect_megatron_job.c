@@ -411,6 +411,11 @@ static void set_defaults(OrrLaunchDraft *draft) {
       {"workload.loss", "megatron", "no --cross-entropy-loss-fusion", has_plain_loss},
       {"workload.launches", "ahead", "no --cuda-graph-impl", NULL}};
   put_defaults(draft, defaults, G_N_ELEMENTS(defaults));
+  if (number(draft, "num-experts", 0) > 0 && !is_on(draft, "moe-grouped-gemm"))
+    orr_launch_draft_remark(draft,
+                            "no --moe-grouped-gemm: Megatron runs a rank's experts one after "
+                            "the other, here they are one grouped product: more launches, "
+                            "and a longer step, than simulated");
   if (has_experts(draft) && !orr_launch_draft_get(draft, "workload.parallel.etp"))
     set_number(draft, "workload.parallel.etp", number(draft, "tensor-model-parallel-size", 1),
                "tensor-model-parallel-size");

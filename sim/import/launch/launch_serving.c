@@ -141,6 +141,28 @@ static const Word quantizations[] = {
     {NULL, NULL},
 };
 
+/* Formats that engines make of a plain checkpoint as they load it; others it has to have. */
+static gboolean is_cast(const char *format) {
+  return g_str_has_prefix(format, "fp8") || strcmp(format, "mxfp4") == 0;
+}
+
+/* vLLM: "Cannot find the config file for awq", or "Quantization method specified in the model
+ * config (fp8) does not match"; SGLang the same. */
+static void set_format(OrrLaunchDraft *draft, OrrLaunchSetting *setting, const OrrLaunchRule *rule,
+                       const char *own, const char *asked) {
+  const char *name = orr_launch_draft_get(draft, "model"), *words = NULL;
+  const gboolean is_plain = !*own || strcmp(own, "none") == 0;
+  const gboolean is_known =
+      name && orr_library_alias(orr_launch_draft_library(draft), "model", name, &words);
+  orr_launch_draft_set(draft, rule->path, asked, setting, NULL);
+  if (is_plain && (is_cast(asked) || !is_known)) return;
+  orr_launch_draft_remark(draft,
+                          "--%s %s: the server does not start, since the checkpoint %s is in %s: "
+                          "name one in that format",
+                          setting->key, text_of(setting), name ? name : "",
+                          is_plain ? "16 bits" : own);
+}
+
 void orr_launch_serving_quantization(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                                      const OrrLaunchRule *rule) {
   const Word *word = find_word(quantizations, text_of(setting));
@@ -153,7 +175,7 @@ void orr_launch_serving_quantization(OrrLaunchDraft *draft, OrrLaunchSetting *se
     orr_launch_draft_judge(draft, setting, ORR_LAUNCH_NOT_SIMULATED,
                            "this format of weights: computed as the model's own");
   else if (*word->to)
-    orr_launch_draft_set(draft, rule->path, word->to, setting, NULL);
+    set_format(draft, setting, rule, own, word->to);
   else if (g_str_has_prefix(text_of(setting), "n") || g_str_has_prefix(text_of(setting), "a"))
     orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "the checkpoint's own format");
   else
