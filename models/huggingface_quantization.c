@@ -235,8 +235,7 @@ typedef struct {
   guint n_groups;
 } Reading;
 
-static void note(const Reading *reading, const char *format, ...) G_GNUC_PRINTF(2, 3);
-static void note(const Reading *reading, const char *format, ...) {
+static void G_GNUC_PRINTF(2, 3) note(const Reading *reading, const char *format, ...) {
   va_list values;
   va_start(values, format);
   g_string_append(reading->notes, "quantization_config: ");

@@ -189,9 +189,8 @@ typedef struct {
   gint64 line;
 } Place;
 
-static gboolean fail(const Place *place, GError **error, const char *format, ...)
-    G_GNUC_PRINTF(3, 4);
-static gboolean fail(const Place *place, GError **error, const char *format, ...) {
+static gboolean G_GNUC_PRINTF(3, 4)
+    fail(const Place *place, GError **error, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   g_autofree char *what = g_strdup_vprintf(format, arguments);

@@ -21,8 +21,8 @@ typedef struct {
   gboolean is_open;     /* no table describes the rest of the path: it is accepted */
 } Spot;
 
-static gboolean fail(GError **error, const char *path, const char *format, ...) G_GNUC_PRINTF(3, 4);
-static gboolean fail(GError **error, const char *path, const char *format, ...) {
+static gboolean G_GNUC_PRINTF(3, 4)
+    fail(GError **error, const char *path, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   g_autofree char *why = g_strdup_vprintf(format, arguments);

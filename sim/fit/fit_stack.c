@@ -385,8 +385,7 @@ static double *leave_out(Problem *problem, const Point *fitted, GError **error) 
   return predicted;
 }
 
-static void remark(OrrFit *fit, const char *format, ...) G_GNUC_PRINTF(2, 3);
-static void remark(OrrFit *fit, const char *format, ...) {
+static void G_GNUC_PRINTF(2, 3) remark(OrrFit *fit, const char *format, ...) {
   va_list values;
   va_start(values, format);
   g_ptr_array_add(fit->remarks, g_strdup_vprintf(format, values));

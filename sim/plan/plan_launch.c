@@ -12,8 +12,7 @@ typedef struct {
   GPtrArray *words;    /* of char * */
 } Line;
 
-static void add(Line *line, const char *format, ...) G_GNUC_PRINTF(2, 3);
-static void add(Line *line, const char *format, ...) {
+static void G_GNUC_PRINTF(2, 3) add(Line *line, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   g_ptr_array_add(line->words, g_strdup_vprintf(format, arguments));

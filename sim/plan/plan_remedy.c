@@ -13,8 +13,7 @@ void orr_plan_remedy_free(OrrPlanRemedy *remedy) {
 
 /* --- What to try --- */
 
-static void add(GPtrArray *tries, const char *format, ...) G_GNUC_PRINTF(2, 3);
-static void add(GPtrArray *tries, const char *format, ...) {
+static void G_GNUC_PRINTF(2, 3) add(GPtrArray *tries, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   g_autofree char *text = g_strdup_vprintf(format, arguments);

@@ -111,9 +111,7 @@ const OrrFieldTable orr_plan_rate_table = ORR_FIELDS(
 
 /* --- The question --- */
 
-static void say(OrrNode *map, const char *key, const char *format, ...) G_GNUC_PRINTF(3, 4);
-
-static void say(OrrNode *map, const char *key, const char *format, ...) {
+static void G_GNUC_PRINTF(3, 4) say(OrrNode *map, const char *key, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   g_autofree char *text = g_strdup_vprintf(format, arguments);

@@ -130,8 +130,7 @@ static const struct {
   const char *words, *name;
 } foreign[] = {{"\"request_throughput_mean\"", "llmperf"}};
 
-static gboolean refuse(const OrrBenchInput *input, const char *format, ...) G_GNUC_PRINTF(2, 3);
-static gboolean refuse(const OrrBenchInput *input, const char *format, ...) {
+static gboolean G_GNUC_PRINTF(2, 3) refuse(const OrrBenchInput *input, const char *format, ...) {
   va_list values;
   va_start(values, format);
   g_autofree char *text = g_strdup_vprintf(format, values);

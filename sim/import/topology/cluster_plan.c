@@ -282,10 +282,8 @@ static gboolean plan_shape(Planner *planner, GError **error) {
 
 /* --- Writing --- */
 
-static void add_line(GString *text, const char *said, const char *format, ...) G_GNUC_PRINTF(3, 4);
-
 /* A line with where it is from as a comment. */
-static void add_line(GString *text, const char *said, const char *format, ...) {
+static void G_GNUC_PRINTF(3, 4) add_line(GString *text, const char *said, const char *format, ...) {
   va_list args;
   va_start(args, format);
   g_string_append_vprintf(text, format, args);

@@ -25,9 +25,7 @@ static const OrrKnownGpu *find_gpu(const char *device) {
 }
 
 /* Lines are indented by two columns per level. */
-static void line(const Writer *writer, guint level, const char *format, ...) G_GNUC_PRINTF(3, 4);
-
-static void line(const Writer *writer, guint level, const char *format, ...) {
+static void G_GNUC_PRINTF(3, 4) line(const Writer *writer, guint level, const char *format, ...) {
   va_list args;
   va_start(args, format);
   g_string_append_printf(writer->text, "%*s", (int)(2 * level), "");

@@ -98,9 +98,7 @@ static gint64 most_that_fits(const Refused *refused, gint64 now, gboolean of_ste
   return fits;
 }
 
-static void add_remedy(GString *text, const char *format, ...) G_GNUC_PRINTF(2, 3);
-
-static void add_remedy(GString *text, const char *format, ...) {
+static void G_GNUC_PRINTF(2, 3) add_remedy(GString *text, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   g_string_append(text, text->len ? "; or " : "");
