@@ -11,6 +11,8 @@
 #include "sim/base/yaml.h"
 #include "sim/cli/verb_plan.h"
 #include "sim/run/simulate.h"
+#include "workloads/serving/schedulers/scheduler.h"
+#include "workloads/serving/serving.h"
 
 enum { SLURM_CORES = 8 };
 
@@ -308,32 +310,70 @@ static void add_caveats(const Plan *plan, const OrrOutcome *outcome, OrrCaveats 
   }
 }
 
-/* Prints the answer with the fleet of the best layout, at the rate asked for or at what it is
- * promised to serve. */
-static gboolean verify(Plan *plan, const OrrPlanLayout *best, GError **error) {
-  const OrrPlanServing *asked = plan->asked;
-  const OrrPlanLoad load = {.rate = orr_plan_serving_fleet_load(asked, best)};
+/* A layout's fleet and its run. */
+typedef struct {
+  OrrNode *tree;
+  OrrScenario *scenario;
+  OrrOutcome *outcome;
+} Fleet;
+
+static void clear_fleet(Fleet *fleet) {
+  orr_node_free(fleet->tree);
+  orr_scenario_free(fleet->scenario);
+  orr_outcome_free(fleet->outcome);
+  *fleet = (Fleet){0};
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Fleet, clear_fleet)
+
+/* At the rate asked for or at what it is promised to serve. */
+static gboolean run_fleet(const Plan *plan, const OrrPlanLayout *layout, Fleet *fleet,
+                          GError **error) {
+  const OrrPlanLoad load = {.rate = orr_plan_serving_fleet_load(plan->asked, layout)};
   g_autoptr(OrrDiags) diags = orr_diags_new();
-  g_autoptr(OrrNode) tree =
-      orr_plan_serving_tree(plan->library, asked, best, best->replicas, &load, error);
-  if (!tree) return FALSE;
-  g_autoptr(OrrScenario) scenario = orr_scenario_read(plan->library, tree, diags);
-  if (!scenario) {
+  clear_fleet(fleet);
+  fleet->tree =
+      orr_plan_serving_tree(plan->library, plan->asked, layout, layout->replicas, &load, error);
+  if (!fleet->tree) return FALSE;
+  fleet->scenario = orr_scenario_read(plan->library, fleet->tree, diags);
+  if (!fleet->scenario) {
     orr_diags_check(diags, error);
     return FALSE;
   }
-  g_autoptr(OrrOutcome) outcome = orr_simulate(plan->library, scenario, FALSE, error);
-  if (!outcome) return FALSE;
-  plan->fleet = outcome->result.serving;
-  orr_bands_add(plan->library, scenario, outcome, ORR_BAND_LEVEL);
+  fleet->outcome = orr_simulate(plan->library, fleet->scenario, FALSE, error);
+  return fleet->outcome != NULL;
+}
+
+/* The max-model-len with which the engine starts: 0 where it does without one, else the longest
+ * request of the question; of a trace, what there is room for. */
+static gint64 model_length(const OrrPlanServing *asked, const Fleet *fleet) {
+  const OrrServing *params = fleet->scenario->workload.params;
+  const OrrEngineParams *engine = &params->engine;
+  const gint64 room = fleet->outcome->result.serving.kv_blocks * engine->block_size;
+  if (!((const OrrScheduler *)engine->scheduler.entry)->needs_longest ||
+      engine->max_model_len > 0 || room >= fleet->scenario->model.context)
+    return 0;
+  return asked->trace ? room : MIN(room, asked->input_tokens + asked->output_tokens);
+}
+
+/* Prints the answer with the fleet of the best layout. */
+static gboolean verify(Plan *plan, const OrrPlanLayout *best, GError **error) {
+  OrrPlanLayout layout = *best;
+  g_auto(Fleet) fleet = {0};
+  if (!run_fleet(plan, &layout, &fleet, error)) return FALSE;
+  layout.max_model_len = model_length(plan->asked, &fleet);
+  if (layout.max_model_len > 0 && !run_fleet(plan, &layout, &fleet, error)) return FALSE;
+  g_autofree char *launch = orr_plan_serving_launch(plan->library, plan->asked, &layout);
+  plan->answer.launch = launch;
+  plan->fleet = fleet.outcome->result.serving;
+  orr_bands_add(plan->library, fleet.scenario, fleet.outcome, ORR_BAND_LEVEL);
   g_autoptr(OrrCaveats) caveats = orr_caveats_new(plan->library);
-  add_caveats(plan, outcome, caveats);
+  add_caveats(plan, fleet.outcome, caveats);
   plan->answer.warnings = orr_caveats_texts(caveats);
   orr_terminal_outlive_reader();
   (orr_options.json ? orr_summary_plan_serving_json
                     : orr_summary_plan_serving_print)(&plan->answer);
   fflush(stdout);
-  if (!keep_fleet(plan, tree, scenario, outcome, error)) return FALSE;
+  if (!keep_fleet(plan, fleet.tree, fleet.scenario, fleet.outcome, error)) return FALSE;
   if (!orr_options.json) orr_summary_plan_serving_stored(&plan->answer);
   return TRUE;
 }
@@ -353,9 +393,7 @@ static int answer(Plan *plan, GError **error) {
   if (!check_found(plan, error)) return 2;
   const OrrPlanLayout *best =
       &g_array_index(plan->layouts, OrrPlanLayout, g_array_index(ranked, guint, 0));
-  g_autofree char *launch = orr_plan_serving_launch(plan->library, plan->asked, best);
   g_autofree char *currency = prices ? orr_verb_plan_currency(plan->library, prices) : NULL;
-  plan->answer.launch = launch;
   plan->answer.currency = currency;
   return verify(plan, best, error) ? 0 : orr_fault_exit_status(*error);
 }

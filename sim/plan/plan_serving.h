@@ -115,9 +115,10 @@ typedef struct {
   OrrPlanSplit split, decode;   /* decode: of replicas that decode, where prefill > 0 */
   gint64 prefill, decoders;     /* replicas of the cell by role; 0, 0: one does both */
   gint64 batched_tokens;
-  gint64 gpus;   /* of the cell */
-  gint32 status; /* OrrPlanStatus */
-  gint32 bound;  /* OrrPlanBound */
+  gint64 max_model_len; /* engine.max-model-len of the answer's fleet; 0: the model's context */
+  gint64 gpus;          /* of the cell */
+  gint32 status;        /* OrrPlanStatus */
+  gint32 bound;         /* OrrPlanBound */
   double lone_ttft_s, lone_tpot_s, estimate_rps;
   gboolean ttft_is_least, tpot_is_least; /* no request of the load is faster than that lone one */
   double memory_bytes;                   /* of the fullest GPU; 0: not known */

@@ -122,6 +122,10 @@ OrrNode *orr_plan_serving_tree(OrrLibrary *library, const OrrPlanServing *asked,
     orr_diags_check(diags, error);
     return NULL;
   }
+  g_autofree char *longest = g_strdup_printf("%ld", layout->max_model_len);
+  if (layout->max_model_len > 0 &&
+      !orr_field_set(&orr_scenario_table, tree, "workload.engine.max-model-len", longest, error))
+    return NULL;
   OrrNode *at = orr_node_get(orr_node_get(tree, "workload"), "load");
   if (asked->trace && g_str_equal(orr_node_get_text(at, "kind"), asked->trace->kind))
     orr_node_set(at, "file", orr_node_new_scalar(at->place, asked->trace->file));
@@ -213,6 +217,8 @@ static char *line_of(const OrrPlanServing *asked, const OrrPlanLayout *layout,
     g_string_append_printf(out, " %s %ld", engine->sequences, layout->batched_tokens / 2);
   if (strcmp(asked->caches[layout->cache], "fp8") == 0)
     g_string_append_printf(out, " %s fp8", engine->cache);
+  if (layout->max_model_len > 0)
+    g_string_append_printf(out, " --max-model-len %ld", layout->max_model_len);
   if (*role) g_string_append_printf(out, " %s", role);
   return g_string_free(out, !is_known);
 }

@@ -407,6 +407,8 @@ static void test_launch(void) {
     layout.batched_tokens = 512;
     layout.format = 1;
     if (i < 2) assert_round(library, &asked, &layout);
+    layout.max_model_len = 1200;
+    if (i < 1) assert_round(library, &asked, &layout);
     asked.model = "qwen3-235b-a22b";
     layout = (OrrPlanLayout){.split = {2, 1, 4, 8}, .format = 2, .batched_tokens = 8192, .gpus = 8};
     if (i < 2) assert_round(library, &asked, &layout);
