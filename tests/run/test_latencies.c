@@ -1,5 +1,6 @@
 /*
- * test_latencies.c - percentiles of gaps between tokens against a list with every gap in it.
+ * test_latencies.c - percentiles of gaps between tokens against a list with every gap in it; the
+ * order of many values.
  */
 #include <stdlib.h>
 
@@ -27,8 +28,36 @@ static void test_gaps(void) {
   }
 }
 
+static int compare(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* Many values, which are sorted by their digits, have the order and the mean of a sort by
+ * comparisons: negative ones, equal ones and both zeros, too. */
+static void test_many(void) {
+  enum { N = 20001 };
+  OrrRandom random = orr_random_stream(1, "values");
+  g_autoptr(GArray) values = g_array_new(FALSE, FALSE, sizeof(double));
+  g_autofree double *sorted = g_new(double, N);
+  double sum = 0;
+  for (guint i = 0; i < N; i++) {
+    const double scale = i % 3 == 0 ? 1e-300 : i % 3 == 1 ? -1e3 : 1e9;
+    sorted[i] = i % 100 == 0 ? (i % 200 ? -0.0 : 0.0) : scale * orr_random_unit(&random);
+    if (i % 7 == 0 && i > 0) sorted[i] = sorted[i - 1];
+  }
+  g_array_append_vals(values, sorted, N);
+  qsort(sorted, N, sizeof *sorted, compare);
+  for (guint i = 0; i < N; i++) sum += sorted[i];
+  const OrrLatencies latencies = orr_latencies_of(values);
+  for (guint i = 0; i < N; i++) g_assert_cmpfloat(g_array_index(values, double, i), ==, sorted[i]);
+  g_assert_cmpfloat(latencies.mean, ==, sum / N);
+  g_assert_cmpfloat(latencies.p50, ==, sorted[10000]);
+}
+
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
   g_test_add_func("/run/latencies/gaps", test_gaps);
+  g_test_add_func("/run/latencies/many", test_many);
   return g_test_run();
 }

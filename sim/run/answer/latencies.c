@@ -12,19 +12,60 @@ static double percentile(const double *sorted, guint n, double fraction) {
   return sorted[below] + (sorted[above] - sorted[below]) * (place - below);
 }
 
+/* --- Digits of 11 bits, the lowest first: a pass for each sorts a million numbers in a tenth of
+ * the time of comparisons --- */
+
+enum { DIGIT_BITS = 11, DIGIT_VALUES = 1 << DIGIT_BITS, FEW = 4 * DIGIT_VALUES };
+
+/* From how many numbers have each digit to where the first of them goes. */
+static void begin_at(guint counts[DIGIT_VALUES]) {
+  for (guint value = 0, sum = 0; value < DIGIT_VALUES; value++) {
+    const guint here = counts[value];
+    counts[value] = sum;
+    sum += here;
+  }
+}
+
+/* The digit of a number that is in the order of the values: their bits, inverted for negative
+ * values. */
+static guint digit_of(double value, guint digit) {
+  const union {
+    double value;
+    guint64 bits;
+  } number = {value + 0.0}; /* no -0 */
+  const guint64 order =
+      number.bits >> 63 ? ~number.bits : number.bits | G_GUINT64_CONSTANT(1) << 63;
+  return (guint)(order >> digit * DIGIT_BITS) & (DIGIT_VALUES - 1);
+}
+
+static void sort_values(double *data, guint n) {
+  guint n_absent = 0;
+  for (guint i = 0; i < n; i++) n_absent += isnan(data[i]) != 0;
+  if (n < FEW || n_absent > 0) return qsort(data, n, sizeof *data, orr_number_compare);
+  g_autofree double *other = g_new(double, n);
+  double *from = data, *to = other;
+  for (guint digit = 0; digit * DIGIT_BITS < 64; digit++) { /* six: the last is back in @data */
+    guint ends[DIGIT_VALUES] = {0};
+    for (guint i = 0; i < n; i++) ends[digit_of(from[i], digit)]++;
+    begin_at(ends);
+    for (guint i = 0; i < n; i++) to[ends[digit_of(from[i], digit)]++] = from[i];
+    double *swapped = from;
+    from = to;
+    to = swapped;
+  }
+}
+
 OrrLatencies orr_latencies_of(GArray *values) {
   const guint n = values->len;
   double *data = (double *)(void *)values->data, sum = 0;
   if (n == 0) return (OrrLatencies){NAN, NAN, NAN, NAN, NAN};
-  qsort(data, n, sizeof *data, orr_number_compare);
+  sort_values(data, n);
   for (guint i = 0; i < n; i++) sum += data[i];
   return (OrrLatencies){sum / n, percentile(data, n, 0.5), percentile(data, n, 0.9),
                         percentile(data, n, 0.95), percentile(data, n, 0.99)};
 }
 
 /* --- Gaps between tokens: each value stands for many equal gaps --- */
-
-enum { DIGIT_BITS = 11, DIGIT_VALUES = 1 << DIGIT_BITS }; /* three digits */
 
 /* A number that is in the order of the gaps: their bits, inverted for negative gaps. */
 static guint32 order_of(const OrrTokenGap *gap) {
@@ -35,16 +76,12 @@ static guint32 order_of(const OrrTokenGap *gap) {
   return value.bits >> 31 ? ~value.bits : value.bits | 1u << 31;
 }
 
-/* Sorts by digit @digit; equal ones stay in their order. */
+/* Sorts by digit @digit of three; equal ones stay in their order. */
 static void sort_digit(const OrrTokenGap *from, OrrTokenGap *to, guint n, guint digit) {
   guint ends[DIGIT_VALUES] = {0}; /* where gaps with each digit go */
   for (guint i = 0; i < n; i++)
     ends[order_of(&from[i]) >> digit * DIGIT_BITS & (DIGIT_VALUES - 1)]++;
-  for (guint value = 0, sum = 0; value < DIGIT_VALUES; value++) {
-    const guint here = ends[value];
-    ends[value] = sum;
-    sum += here;
-  }
+  begin_at(ends);
   for (guint i = 0; i < n; i++)
     to[ends[order_of(&from[i]) >> digit * DIGIT_BITS & (DIGIT_VALUES - 1)]++] = from[i];
 }

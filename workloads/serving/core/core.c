@@ -408,8 +408,9 @@ static void settle_shape(OrrCore *core) {
   shape->keys_most = 0;
   ORR_EACH_POINTER(const OrrRequest, request, core->batch) {
     if (!orr_request_decodes(request)) continue;
-    shape->keys_least = fmin(shape->keys_least, (double)request->computed + request->scheduled);
-    shape->keys_most = fmax(shape->keys_most, (double)request->computed + request->scheduled);
+    const double keys = (double)request->computed + request->scheduled;
+    shape->keys_least = MIN(shape->keys_least, keys); /* fmin is a call */
+    shape->keys_most = MAX(shape->keys_most, keys);
   }
   if (shape->decodes == 0) shape->keys_least = 0;
   if (core->scheduler->padding && shape->decodes > 0)
