@@ -45,17 +45,20 @@ gboolean orr_launch_serving_has_mtp(OrrLaunchDraft *draft) {
   return (tree && orr_node_get(tree, "mtp-layers")) || has_lines_below(draft, "model.mtp-layers");
 }
 
-/* A server may take longer requests than the model was made for (YaRN). */
+/* A server may take longer requests than the model was made for (YaRN), by its limit or by keys
+ * that it lays over the model's config. */
 static void widen_context(OrrLaunchDraft *draft) {
+  const gboolean is_overridden = orr_launch_draft_get(draft, "model.context") != NULL;
   const OrrNode *tree = orr_launch_serving_document(draft);
   const gint64 asked = line_number(draft, "workload.engine.max-model-len", 0);
   const char *text = tree ? orr_node_get_text(tree, "context") : NULL;
   double context = 0;
   OrrLaunchLine *model = orr_launch_draft_line(draft, "model");
   if (!model || !text || !orr_quantity_parse(text, ORR_UNIT_NONE, &context, NULL)) return;
-  if ((double)asked <= context) return;
+  if ((double)asked <= context && !is_overridden) return;
   g_free(model->path);
   model->path = g_strdup("model.base");
+  if (is_overridden) return;
   g_autofree char *why = g_strdup_printf("the server takes more than the model's own %s", text);
   orr_launch_draft_set_number(draft, "model.context", asked, NULL, why);
 }
