@@ -108,6 +108,25 @@ static double further_flops(const OrrJob *job, double pairs) {
   return flops;
 }
 
+/* Half of the pairs of full attention in @passes and where it runs again; unfused attention
+ * computes them. */
+static double masked_flops(const OrrJob *job, int passes, double pairs) {
+  const double batch = job->params->batch.global_size, sequence = job->shard.sequence;
+  const OrrModel *model = job->world->model;
+  double flops = 0;
+  if (job->shard.attention == ORR_ATTENTION_UNFUSED) return 0;
+  for (gint64 b = 0; b < orr_job_n_blocks(job); b++)
+    for (guint i = 0; i < job->layout.blocks[b]->len; i++) {
+      const OrrLayerSpec *spec = orr_job_spec(job, g_array_index(job->layout.blocks[b], guint, i));
+      if (spec->type != ORR_LAYER_TRANSFORMER) continue;
+      const gboolean again =
+          !job->params->evaluation && (spec->modules & (ORR_MODULE_LAYER | ORR_MODULE_CORE_ATTN));
+      if (orr_model_kind(model, spec->kind).mixer == ORR_MIXER_ATTENTION)
+        flops += (passes + again) * orr_model_core_flops(model, spec->kind, batch, sequence) / 2;
+    }
+  return flops * pairs;
+}
+
 static void note_flops(OrrTrainingWork *work, const OrrJob *job, const OrrPackedLoads *packed) {
   const OrrModel *model = job->world->model;
   const double batch = job->params->batch.global_size, sequence = job->shard.sequence;
@@ -142,6 +161,8 @@ static void note_flops(OrrTrainingWork *work, const OrrJob *job, const OrrPacked
     work->unknown_release = g_intern_string(products->release);
   work->hardware_flops =
       work->model_flops + routed * (multiplied(job) - job->kept) + further_flops(job, pairs);
+  const int core_passes = (job->params->evaluation ? 1 : 3) + (job->params->reference ? 1 : 0);
+  work->masked_flops = masked_flops(job, core_passes, pairs);
   work->peak_flops =
       orr_device_peak_flops(&job->world->cluster->device, job->shard.recipe->forward);
 }

@@ -84,6 +84,7 @@ typedef struct {
   double run_tokens;     /* of the whole training run; 0: not asked */
   double model_flops;    /* per step of the whole job, by OrrModel's formula */
   double hardware_flops; /* likewise, with recomputation */
+  double masked_flops;   /* the part behind the causal mask, which fused kernels skip */
   double peak_flops;     /* of one GPU */
   double padding;        /* fraction of the tokens that belong to no document */
   double left_out;       /* fraction of the documents' tokens that no sequence holds */

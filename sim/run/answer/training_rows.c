@@ -296,6 +296,9 @@ static void add_left_out(const OrrReplayed *replayed, OrrOutcome *outcome) {
                                   n > 3 ? "repeat" : "repeats", n > 3 ? "were" : "was", n - 1));
 }
 
+/* Part of the hardware FLOPs behind the causal mask from which on MFU and HFU mislead. */
+static const double masked_part = 0.1;
+
 static void add_warnings(const OrrTrainingWork *work, const OrrCluster *cluster,
                          OrrOutcome *outcome) {
   const OrrTrainingResult *r = &outcome->result.training;
@@ -304,6 +307,13 @@ static void add_warnings(const OrrTrainingWork *work, const OrrCluster *cluster,
                     g_strdup_printf("experts.capacity drops %.3g %% of the routed tokens: they are "
                                     "in tokens/s, and not in TFLOP/s, MFU and HFU",
                                     100 * work->dropped));
+  if (work->masked_flops > masked_part * work->hardware_flops)
+    g_ptr_array_add(
+        outcome->warnings,
+        g_strdup_printf("MFU and HFU count attention as if it had no causal mask, as "
+                        "papers do: without the pairs that the mask leaves out the "
+                        "GPUs compute %.1f %% of the peak",
+                        100 * r->hfu * (1 - work->masked_flops / work->hardware_flops)));
   if (work->unknown_release)
     g_ptr_array_add(
         outcome->warnings,
