@@ -311,7 +311,7 @@ static void add_warnings(const OrrTrainingWork *work, const OrrCluster *cluster,
     g_ptr_array_add(
         outcome->warnings,
         g_strdup_printf("MFU and HFU count attention as if it had no causal mask, as "
-                        "papers do: without the pairs that the mask leaves out the "
+                        "papers do: without what the mask leaves out the "
                         "GPUs compute %.1f %% of the peak",
                         100 * r->hfu * (1 - work->masked_flops / work->hardware_flops)));
   if (work->unknown_release)
