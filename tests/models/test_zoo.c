@@ -363,8 +363,8 @@ static void test_format_of_a_checkpoint(void) {
       {"Qwen/Qwen3-30B-A3B", "kind: serving", ORR_QUANTIZATION_NONE, ORR_BF16},
       {"openai/gpt-oss-120b", "kind: serving, parallel: {tp: 4}", ORR_QUANTIZATION_MXFP4, ORR_BF16},
       /* as the model's document says that it is published */
-      {"minimax-m2.5", "kind: serving, parallel: {tp: 8}", ORR_QUANTIZATION_FP8_BLOCK, ORR_BF16},
-      {"MiniMaxAI/MiniMax-M2.5", "kind: serving, parallel: {tp: 8}", ORR_QUANTIZATION_FP8_BLOCK,
+      {"minimax-m2.5", "kind: serving, parallel: {tp: 4}", ORR_QUANTIZATION_FP8_BLOCK, ORR_BF16},
+      {"MiniMaxAI/MiniMax-M2.5", "kind: serving, parallel: {tp: 4}", ORR_QUANTIZATION_FP8_BLOCK,
        ORR_BF16},
       {"any/MiniMax-M2.5-BF16", "kind: serving, parallel: {tp: 8}", ORR_QUANTIZATION_NONE,
        ORR_BF16},
