@@ -26,8 +26,9 @@ const char *const orr_band_quality_words[] = {"none", "weak", "good", NULL};
  * and further off three times. */
 #define WEAK_DISTANCE 9.0
 /* Fraction of the time to the first token from which on the engines, not the load, decide what is
- * served. */
-#define MUCH_WAITING 0.5
+ * served. Where an engine keeps up, a request waits for the step that runs, and its own is as long:
+ * about a half. Two steps of waiting for one of work are a queue. */
+#define MUCH_WAITING (2 / 3.0)
 
 /* --- Life --- */
 
