@@ -32,6 +32,7 @@ struct OrrLaunchDraft {
   gboolean asks_model;  /* a question about it: none is assumed */
   gint64 nodes, gpus_per_node;
   gint64 tasks, tasks_per_node; /* processes that Slurm starts; 0: not said */
+  const char *release;          /* interned: of Megatron-Core, by NeMo's image; NULL: not said */
   gint64 all_gpus;              /* of all nodes, by Slurm's --gpus; 0: not said */
   char *nodes_from, *gpus_from; /* what said so; NULL: nothing */
   GPtrArray *parts;             /* of OrrLaunchDraft *: other servers of the same deployment */

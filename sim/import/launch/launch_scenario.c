@@ -160,6 +160,21 @@ static const OrrLaunchDialect *deciding(const OrrLaunchDraft *draft, gboolean by
   return first;
 }
 
+/* By the image's release, else the newest of @family. */
+static void complete_stack(OrrLaunchDraft *draft, const char *family) {
+  const char *release = strcmp(family, "megatron-core") == 0 ? draft->release : NULL;
+  g_autofree char *asked = g_strdup_printf("%s-%s", family, release ? release : "9999");
+  g_autofree char *newest = g_strdup_printf("%s-9999", family);
+  g_autofree char *of_image = g_strdup_printf("image nvidia/nemo:%s", release);
+  g_autofree char *named = orr_stack_resolve(draft->library, asked);
+  g_autofree char *name = named ? g_strdup(named) : orr_stack_resolve(draft->library, newest);
+  if (name)
+    orr_launch_draft_set(draft, "workload.stack", name, NULL,
+                         !release ? "the newest known: the input names no version"
+                         : named  ? of_image
+                                  : "the newest known: the image's release is too old");
+}
+
 static void complete_workload(OrrLaunchDraft *draft) {
   const OrrLaunchDialect *kind = deciding(draft, FALSE), *stack = deciding(draft, TRUE);
   if (kind && stack && g_strcmp0(kind->kind, stack->kind) != 0) stack = NULL;
@@ -168,11 +183,7 @@ static void complete_workload(OrrLaunchDraft *draft) {
   if (draft->options->stack) {
     orr_launch_draft_set(draft, "workload.stack", draft->options->stack, NULL, "--stack");
   } else if (stack && !orr_launch_draft_get(draft, "workload.stack")) {
-    g_autofree char *newest = g_strdup_printf("%s-9999", stack->stack);
-    g_autofree char *name = orr_stack_resolve(draft->library, newest);
-    if (name)
-      orr_launch_draft_set(draft, "workload.stack", name, NULL,
-                           "the newest known: the input names no version");
+    complete_stack(draft, stack->stack);
   }
   if (!kind || g_strcmp0(orr_launch_draft_get(draft, "workload.kind"), "training") != 0 ||
       orr_launch_draft_get(draft, "workload.stack"))

@@ -387,6 +387,17 @@ gboolean orr_launch_trainer_refuse(OrrLaunchDraft *draft, const OrrLaunchCommand
   return TRUE;
 }
 
+/* NVIDIA's NeMo images hold a Megatron-Core, whose stacks have the images' numbers:
+ * nvcr.io/nvidia/nemo:25.04, with '#' after the registry for Pyxis. */
+static void read_image(OrrLaunchDraft *draft, const char *text) {
+  static const char image[] = "nvidia/nemo:";
+  const char *tag = text ? strstr(text, image) : NULL;
+  if (!tag || !g_ascii_isdigit(tag[strlen(image)])) return;
+  tag += strlen(image);
+  g_autofree char *release = g_strndup(tag, strspn(tag, "0123456789."));
+  draft->release = g_intern_string(release);
+}
+
 void orr_launch_trainer_read(OrrLaunchDraft *draft, const GPtrArray *commands) {
   const OrrLaunchCommand *command = choose(draft, commands);
   if (!command || orr_launch_trainer_refuse(draft, command)) return;
@@ -394,6 +405,8 @@ void orr_launch_trainer_read(OrrLaunchDraft *draft, const GPtrArray *commands) {
   const guint script = script_of(command);
   const OrrLaunchTrainer *trainer = trainer_of(command, script);
   orr_launch_form_read_configs(draft, trainer->claims); /* what the line says overrides them */
+  read_image(draft, command->image);
+  for (guint i = 0; i < script; i++) read_image(draft, text_at(command, i));
   read_scheduler(draft, command, script);
   read_mpi(draft, command, script);
   read_world(draft, command, script);
