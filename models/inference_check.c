@@ -14,19 +14,21 @@ static gint64 expert_tp(const OrrInferenceShard *shard) {
 
 /* A scale for each block of 128 x 128 weights cannot be split: vLLM and SGLang stop at "output_size
  * is not divisible by weight quantization block_n" (vllm-project/vllm 17569 and 25292,
- * sgl-project/sglang 3345). @cure: what else to do. */
-static void check_blocks(const OrrModel *model, const OrrInferenceShard *shard,
-                         OrrQuantizedPart part, const char *what, gint64 width, gint64 ranks,
-                         const char *cure, OrrPlace place, OrrDiags *diags) {
-  const OrrQuantized *format = shard->formats[part];
+ * sgl-project/sglang 3345). Shared experts and dense layers are not checked: engines replicate them
+ * where they would split a block (DeepEP, --moe-dense-tp-size). */
+static void check_blocks(const OrrModel *model, const OrrInferenceShard *shard, gint64 ranks,
+                         OrrPlace place, OrrDiags *diags) {
+  const OrrQuantized *format = shard->formats[ORR_QUANTIZED_EXPERTS];
+  const gint64 width = expert_width(model);
   if (!format || !format->blocks || ranks <= 1 || width % ranks ||
       width / ranks % ORR_QUANTIZED_BLOCK == 0)
     return;
-  orr_diags_error(diags, place,
-                  "model %s: %s (%ld) split over %ld ranks is %ld columns each, no multiple of the "
-                  "%d that share a scale in %s: engines refuse it; %s",
-                  model->name, what, width, ranks, width / ranks, ORR_QUANTIZED_BLOCK,
-                  orr_quantized_word(format), cure);
+  orr_diags_error(
+      diags, place,
+      "model %s: experts' ffn (%ld) split over %ld ranks is %ld columns each, no "
+      "multiple of the %d that share a scale in %s: engines refuse it; with parallel.ep "
+      "ranks have whole experts",
+      model->name, width, ranks, width / ranks, ORR_QUANTIZED_BLOCK, orr_quantized_word(format));
 }
 
 static void check_experts(const OrrModel *model, const OrrInferenceShard *shard, OrrPlace place,
@@ -49,11 +51,7 @@ static void check_experts(const OrrModel *model, const OrrInferenceShard *shard,
         diags, place,
         "model %s: experts' ffn (%ld) cannot be divided by tp * dp-attention / ep (%ld)",
         model->name, expert_width(model), expert_tp(shard));
-  check_blocks(model, shard, ORR_QUANTIZED_EXPERTS, "experts' ffn", expert_width(model),
-               group_ranks(shard) % ep ? 1 : expert_tp(shard),
-               "with parallel.ep ranks have whole experts", place, diags);
-  check_blocks(model, shard, ORR_QUANTIZED_SHARED, "shared-ffn", model->moe.shared_ffn, shard->tp,
-               "take fewer ranks of tp", place, diags);
+  check_blocks(model, shard, group_ranks(shard) % ep ? 1 : expert_tp(shard), place, diags);
   if (model->moe.shared_ffn % shard->tp)
     orr_diags_error(diags, place, "model %s: shared-ffn (%ld) cannot be divided by tp (%ld)",
                     model->name, model->moe.shared_ffn, shard->tp);
@@ -99,9 +97,6 @@ static void check_kinds(const OrrModel *model, const OrrInferenceShard *shard, O
   if (feeds && has_dense && model->ffn % shard->tp)
     orr_diags_error(diags, place, "model %s: ffn (%ld) cannot be divided by tp (%ld)", model->name,
                     model->ffn, shard->tp);
-  if (feeds && has_dense)
-    check_blocks(model, shard, ORR_QUANTIZED_FEED, "ffn", model->ffn, shard->tp,
-                 "take fewer ranks of tp", place, diags);
   if (feeds && has_experts) check_experts(model, shard, place, diags);
   if (mixes) check_states(model, shard->tp, place, diags);
 }

@@ -404,7 +404,8 @@ static void note_workers(OrrFormManifest *manifest, const OrrNode *node) {
 static gint64 predictor(OrrFormManifest *manifest, const OrrNode *node, gint64 replicas) {
   const OrrNode *worker = orr_node_get(node, "workerSpec");
   const char *fewest = orr_node_get_text(node, "minReplicas");
-  if (worker) manifest->worker_spec = orr_node_as(ORR_NODE_MAP, worker);
+  if (worker || orr_node_get(node, "predictor"))
+    manifest->worker_spec = orr_node_as(ORR_NODE_MAP, worker);
   if (fewest && g_strcmp0(fewest, orr_node_get_text(node, "maxReplicas")) == 0)
     orr_form_manifest_use_keys(manifest, node, "minReplicas maxReplicas");
   return fewest ? MAX(orr_form_manifest_number(node, "minReplicas", 1), 1) : replicas;

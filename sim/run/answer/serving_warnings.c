@@ -87,9 +87,10 @@ static void warn_longest(const OrrServingWork *work, OrrOutcome *outcome) {
   if (!scheduler->needs_longest || engine->kv_blocks > 0 || room >= longest) return;
   g_ptr_array_add(
       outcome->warnings,
-      g_strdup_printf("vLLM does not start: its cache holds %ld tokens, and a request may have "
-                      "%ld: set engine.max-model-len (--max-model-len) to %ld or less",
-                      room, longest, room));
+      g_strdup_printf(
+          "vLLM does not start for requests of up to %ld tokens: its cache holds %ld. Set "
+          "engine.max-model-len to that or less (--max-model-len; auto takes what fits)",
+          longest, room));
 }
 
 static void warn_engine(const OrrServingWork *work, OrrOutcome *outcome) {
