@@ -205,7 +205,7 @@ static void map_experts(const Import *import) {
   if (!ffn && number(import, "dense_intermediate_size", 0)) /* MiniMax-M3 */
     ffn = number(import, "intermediate_size", 0);
   if (llama4) n_shared = 1;
-  if (flag(import, "enable_moe_block|residual_moe", FALSE)) /* Gemma 4, Grok 2: an MLP beside */
+  if (flag(import, "enable_moe_block|residual_moe", FALSE)) /* an MLP, too: Gemma 4, Grok 2 */
     shared = number(import, "intermediate_size", 0);
   if (!shared) shared = n_shared * ffn;
   if (ffn) orr_huggingface_config_set_number(moe, "ffn", ffn);

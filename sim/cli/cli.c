@@ -348,6 +348,12 @@ static gboolean has_option(const OrrCommand *command, const char *word) {
   return entry && entry->long_name;
 }
 
+static void move_to_end(char **arg) {
+  char *moved = *arg;
+  for (; arg[1]; arg++) arg[0] = arg[1];
+  *arg = moved;
+}
+
 /* Puts today's words in place of @arg[0], where it is a renamed option of @verb. */
 static void rename_option(const char *verb, char **arg) {
   for (guint i = 0; i < G_N_ELEMENTS(renamed_options); i++) {
@@ -366,6 +372,7 @@ static void rename_option(const char *verb, char **arg) {
     g_free(*arg);
     *arg = text;
     if (!*text) remove_word(arg, text);
+    if (value && !*now) move_to_end(arg); /* where today's word stands, behind the others */
     return;
   }
 }
@@ -405,8 +412,9 @@ int orr_cli_run(char **argv, GError **error) {
     return 2;
   }
   if (strcmp(args[0], "help") == 0) return run_help(args + 1, error);
-  for (char **arg = args + 1; *arg && strcmp(*arg, "--") != 0; arg += *arg != NULL)
-    rename_option(args[0], arg);
+  guint n_words = 1;
+  while (args[n_words] && strcmp(args[n_words], "--") != 0) n_words++;
+  while (n_words-- > 1) rename_option(args[0], args + n_words); /* what moves to the end is done */
   const OrrCommand *of = NULL, *command = find_asked(args, &of, error);
   if (!command) return 2;
   g_autoptr(GOptionContext) own = g_option_context_new(NULL);

@@ -21,9 +21,8 @@ static void convert_bool(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
     orr_launch_draft_bad(draft, setting, "'%s' is neither true nor false", setting->value);
 }
 
-static void convert_int(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                        const OrrLaunchRule *rule) {
-  const gint64 least = rule->convert == convert_int ? G_MININT64 : 1;
+static void set_int(OrrLaunchDraft *draft, const OrrLaunchSetting *setting,
+                    const OrrLaunchRule *rule, gint64 least) {
   const guint n_errors = orr_diags_n_errors(draft->diags);
   const gint64 number = orr_launch_draft_int(draft, setting->dialect, setting->key, 0);
   if (orr_diags_n_errors(draft->diags) > n_errors) return;
@@ -33,12 +32,17 @@ static void convert_int(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
     orr_launch_draft_bad(draft, setting, "'%s' is below 0", setting->value);
 }
 
+static void convert_int(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                        const OrrLaunchRule *rule) {
+  set_int(draft, setting, rule, G_MININT64);
+}
+
 static void convert_positive(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                              const OrrLaunchRule *rule) {
   const gboolean is_open = orr_launch_config_is_null(draft, setting->dialect, setting->key) ||
                            orr_launch_config_says(draft, setting->dialect, setting->key, "auto");
   if (setting->written[0] == '-' || !is_open) /* a config's null and auto are defaults */
-    convert_int(draft, setting, rule);
+    set_int(draft, setting, rule, 1);
 }
 
 /* "Cp_Comm" -> "cp-comm" */
