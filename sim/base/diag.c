@@ -3,7 +3,8 @@
  *
  * Invariants
  *  1. Findings are stored in the order in which they were added, and printed in the order of their
- *     places; equal places keep the stored order. So the same document always gives the same text.
+ *     places; equal places keep the stored order, and what was found twice is printed once. So the
+ *     same document always gives the same text.
  *  2. A message is one line of printable UTF-8 of bounded length, whatever document it quotes: no
  *     control character of a user's file reaches a terminal.
  */
@@ -110,7 +111,13 @@ char *orr_diags_text(const OrrDiags *diags) {
   ORR_EACH(Diag, diag, diags->all) g_ptr_array_add(sorted, diag);
   g_ptr_array_sort(sorted, compare);
   GString *text = g_string_new(NULL);
-  for (guint i = 0; i < sorted->len; i++) append_diag(text, g_ptr_array_index(sorted, i));
+  for (guint i = 0; i < sorted->len; i++) {
+    const Diag *diag = sorted->pdata[i], *last = i ? sorted->pdata[i - 1] : NULL;
+    if (!last || g_strcmp0(last->place.file, diag->place.file) != 0 ||
+        last->place.line != diag->place.line || last->place.column != diag->place.column ||
+        strcmp(last->message, diag->message) != 0)
+      append_diag(text, diag);
+  }
   return g_string_free(text, FALSE);
 }
 

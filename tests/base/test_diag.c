@@ -16,6 +16,7 @@ static void test_text_sorts_by_place(void) {
   orr_diags_error(diags, at("a.yaml", 9, 3), "nine, 3");
   orr_diags_error(diags, at("a.yaml", 0, 0), "whole file");
   orr_diags_error(diags, at("a.yaml", 9, 3), "found later");
+  orr_diags_error(diags, at("b.yaml", 1, 1), "first of b");
   g_autofree char *text = orr_diags_text(diags);
   g_assert_cmpstr(text, ==,
                   "a.yaml: error: whole file\n"
@@ -24,7 +25,7 @@ static void test_text_sorts_by_place(void) {
                   "a.yaml:9:7: warning: nine, 7\n"
                   "a.yaml:10:2: error: ten\n"
                   "b.yaml:1:1: error: first of b\n");
-  g_assert_cmpuint(orr_diags_n_errors(diags), ==, 5);
+  g_assert_cmpuint(orr_diags_n_errors(diags), ==, 6);
   g_assert_cmpuint(orr_diags_n_warnings(diags), ==, 1);
 }
 
