@@ -25,3 +25,8 @@ typedef OrrCost (*OrrGroupedCost)(const OrrCostModel *model, const OrrOperator *
 /* The cost of @op, of kind MOE; its activation is stored in @storage. */
 OrrCost orr_grouped_experts(const OrrCostModel *model, const OrrOperator *op, OrrDtype storage,
                             OrrGroupedCost cost_of);
+
+/* The same, one expert after the other: A times the products and the activation of P/A pairs. With
+ * @apart the matrices before the activation are products of their own. */
+OrrCost orr_grouped_experts_sequential(const OrrCostModel *model, const OrrOperator *op, OrrDtype storage,
+                               gboolean apart, OrrGroupedCost cost_of);

@@ -20,6 +20,7 @@ static const char *const master_words[] = {"fp32", "weights", NULL};
 static const char *const gradient_words[] = {"fp32", "same", NULL};
 static const char *const dispatch_words[] = {"flat", "deepep", "hierarchical", NULL};
 static const char *const choice_words[] = {"drawn", "in-turn", NULL};
+static const char *const mlp_words[] = {"grouped", "sequential", NULL};
 static const char *const glue_words[] = {"fused", "apart", NULL};
 static const char *const launches_words[] = {"ahead", "blocking", "graphs", "graphs-but-experts",
                                              NULL};
@@ -202,6 +203,11 @@ static const OrrField expert_fields[] = {
                    "format needs: fused, by the router or the permutation; apart, by copies of "
                    "the experts' inputs and results (Transformer Engine's Fp8Padding and "
                    "Fp8Unpadding)."),
+    ORR_FIELD_WORD(OrrExpertDispatch, "mlp", mlp, mlp_words, "grouped",
+                   "How a rank runs its routed experts: grouped, by one grouped product for each "
+                   "matrix; sequential, one expert after the other, each with products and kernels "
+                   "of its own (Megatron's SequentialMLP, which is its default without "
+                   "moe-grouped-gemm; Hugging Face's loops over experts until Transformers 4)."),
     ORR_FIELD_REAL(OrrExpertDispatch, "backward-rate", backward_rate, ORR_UNIT_FRACTION, "100 %",
                    "Rate of the routed experts' backward products, over input and weights, as a "
                    "fraction of their kernels' rate in the profile.",

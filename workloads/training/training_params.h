@@ -55,6 +55,9 @@ typedef enum { ORR_CHOICE_DRAWN, ORR_CHOICE_IN_TURN } OrrExpertChoice;
 /* Work beside a product: done by it, or by kernels of its own. */
 typedef enum { ORR_GLUE_FUSED, ORR_GLUE_APART } OrrGlue;
 
+/* A rank's experts: one grouped product for each matrix, or one expert after the other. */
+typedef enum { ORR_EXPERTS_GROUPED, ORR_EXPERTS_SEQUENTIAL } OrrExpertsMlp;
+
 /* How tokens reach routed experts: what the framework decides, not the model. */
 typedef struct {
   double capacity;  /* of one expert, as a multiple of its balanced load; 0: dropless */
@@ -68,6 +71,7 @@ typedef struct {
   gboolean gathers_map; /* with DeepEP's dispatch */
   gboolean router_fp32;
   int bias, clamp, padding; /* OrrGlue */
+  int mlp;                  /* OrrExpertsMlp */
   double backward_rate;     /* of their products, as a fraction of what the kernels reach forward */
   gboolean sync; /* the host waits for the router, to learn how many tokens each expert has */
 } OrrExpertDispatch;

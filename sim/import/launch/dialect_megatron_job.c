@@ -370,6 +370,10 @@ static gboolean has_experts(OrrLaunchDraft *draft) {
   return is_split(draft) && number(draft, "num-experts", 0) > 0;
 }
 
+static gboolean has_single_experts(OrrLaunchDraft *draft) {
+  return number(draft, "num-experts", 0) > 0 && !is_on(draft, "moe-grouped-gemm");
+}
+
 static gboolean is_dense(OrrLaunchDraft *draft) { return is_split(draft) && !has_experts(draft); }
 
 static gboolean is_bf16(OrrLaunchDraft *draft) {
@@ -409,13 +413,9 @@ static void set_defaults(OrrLaunchDraft *draft) {
       {"workload.parallel.sequence-parallel", "false", "no --sequence-parallel", is_dense},
       {"workload.parallel.tp-comm-overlap", "none", "no --tp-comm-overlap", is_split},
       {"workload.loss", "megatron", "no --cross-entropy-loss-fusion", has_plain_loss},
+      {"workload.experts.mlp", "sequential", "no --moe-grouped-gemm", has_single_experts},
       {"workload.launches", "ahead", "no --cuda-graph-impl", NULL}};
   put_defaults(draft, defaults, G_N_ELEMENTS(defaults));
-  if (number(draft, "num-experts", 0) > 0 && !is_on(draft, "moe-grouped-gemm"))
-    orr_launch_draft_remark(draft,
-                            "no --moe-grouped-gemm: Megatron runs a rank's experts one after "
-                            "the other, here they are one grouped product: more launches, "
-                            "and a longer step, than simulated");
   if (has_experts(draft) && !orr_launch_draft_get(draft, "workload.parallel.etp"))
     set_number(draft, "workload.parallel.etp", number(draft, "tensor-model-parallel-size", 1),
                "tensor-model-parallel-size");

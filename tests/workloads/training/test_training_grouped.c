@@ -88,6 +88,24 @@ static double grouped_s(const OrrCostModel *model, gint64 projections, gboolean 
   return orr_grouped_experts(model, &op, ORR_BF16, orr_cost_operator).time_s;
 }
 
+/* One after the other, four experts of 32,768 tokens take four times as long as one. */
+static void test_sequential(void) {
+  g_autoptr(OrrCostModel) model = model_of(NULL, &round_device);
+  OrrMoeShape four = {65536, 8192, 8192, .topk = 2, .experts = 4, .tp = 1, .ep = 1},
+              one = {32768, 8192, 8192, .topk = 1, .experts = 1, .tp = 1, .ep = 1};
+  four.projections = one.projections = 3;
+  const OrrOperator all = orr_operator_moe("experts", ORR_PASS_FORWARD, ORR_BF16, four),
+                    each = orr_operator_moe("experts", ORR_PASS_FORWARD, ORR_BF16, one);
+  for (guint apart = 0; apart < 2; apart++)
+    assert_near(
+        orr_grouped_experts_sequential(model, &all, ORR_BF16, apart, orr_cost_operator).time_s,
+        4 * orr_grouped_experts_sequential(model, &each, ORR_BF16, apart, orr_cost_operator).time_s,
+        1e-9);
+  assert_near(
+      orr_grouped_experts_sequential(model, &each, ORR_BF16, FALSE, orr_cost_operator).time_s,
+      orr_grouped_experts(model, &each, ORR_BF16, orr_cost_operator).time_s, 1e-9);
+}
+
 /* A recomputed layer runs all but the last of its products: one of two without a gate, two of three
  * with one. The activation, 1 % of the time, is run in both. */
 static void test_without_last(void) {
@@ -253,6 +271,7 @@ static void test_dispatch(void) {
 
 int main(int argc, char **argv) {
   g_test_init(&argc, &argv, NULL);
+  g_test_add_func("/training-grouped/sequential", test_sequential);
   g_test_add_func("/training-grouped/without-last", test_without_last);
   g_test_add_func("/training-grouped/rate", test_rate);
   g_test_add_func("/training-grouped/library", test_library);

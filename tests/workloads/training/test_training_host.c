@@ -93,6 +93,36 @@ static void test_experts(void) {
   assert_close(eight - prepared, 4 * 2 * 2 * (31 - 17) * 5e-6, 1e-6);
 }
 
+/* One after the other each expert has 3 kernels forward and by data and 2 by weight, with layers of
+ * plain PyTorch 10, 17 and 3; grouped, the host launches two products for each expert in each. */
+static void test_sequential_experts(void) {
+  const char *const moe = "model.moe={experts: 8, topk: 8};";
+  const double megatron = (3 + 3 + 2) - (2 + 2 + 2), torch = (10 + 17 + 3) - (2 + 2 + 2);
+  const char *const layers[] = {"megatron", "torch"};
+  for (guint i = 0; i < 2; i++) {
+    g_autofree char *grouped = g_strconcat(moe, "workload.layers=", layers[i], NULL);
+    g_autofree char *sequential = g_strconcat(grouped, ";workload.experts.mlp=sequential", NULL);
+    assert_close(host_of_experts("blocking", sequential) - host_of_experts("blocking", grouped),
+                 4 * 2 * 8 * (i ? torch : megatron) * 5e-6, 1e-6);
+  }
+}
+
+/* A fetch of 1 ms for each product, forward and by data: four of each layer and the output layer's,
+ * in two micro-batches; of 8 experts one after the other 2 each instead of two products. */
+static void test_fetches(void) {
+  const char *const zero = "workload.optimizer={sharding: {kind: zero-3, fetch: ",
+                    *const moe = "model.moe={experts: 8, topk: 8};"
+                                 "workload.experts.mlp=sequential;";
+  double host_s[2][2];
+  for (guint i = 0; i < 4; i++) {
+    g_autofree char *sets = g_strconcat(i / 2 ? moe : "", zero, i % 2 ? "1 ms" : "0 s", "}}", NULL);
+    host_s[i / 2][i % 2] = host_of_experts("blocking", sets);
+  }
+  assert_close(host_s[0][1] - host_s[0][0], 2 * 2 * (4 * 4 + 1) * 1e-3, 1e-6);
+  /* The router is a product, too. */
+  assert_close(host_s[1][1] - host_s[1][0], 2 * 2 * (4 * (2 + 1 + 8 * 2) + 1) * 1e-3, 1e-6);
+}
+
 /* Graphs of all but the experts: so short kernels that the host is always behind leave it the
  * experts' products, and one launch for each other run. */
 static void test_graphs_but_experts(void) {
@@ -160,6 +190,8 @@ int main(int argc, char **argv) {
   g_test_add_func("/training-host/works-ahead", test_works_ahead);
   g_test_add_func("/training-host/never-below", test_never_below);
   g_test_add_func("/training-host/experts", test_experts);
+  g_test_add_func("/training-host/sequential-experts", test_sequential_experts);
+  g_test_add_func("/training-host/fetches", test_fetches);
   g_test_add_func("/training-host/more-operators", test_more_operators);
   g_test_add_func("/training-host/waits-for-counts", test_waits_for_counts);
   g_test_add_func("/training-host/routing-kernels", test_routing_kernels);

@@ -101,6 +101,7 @@ double orr_training_host_s(const OrrTrainingCosts *costs, const OrrJob *job);
 typedef struct {
   guint kernels;        /* operators that the framework dispatches, collectives included */
   guint expert_kernels; /* the part of @kernels for routed experts */
+  double fetched;       /* products whose weights the host gathers one by one */
   guint launched;       /* further kernels, which a dispatched operator launches itself */
 } OrrLaunchCounts;
 

@@ -15,6 +15,11 @@
  *                 of the rank's experts that have tokens. In narrow formats A casts precede each of
  *                 the first two (TransformerEngine issue 1499 counts their allocations)
  *
+ *   sequential    experts one after the other (experts.mlp): 3 per expert in the forward, 3 by
+ *                 data, 2 by weight (Megatron's SequentialMLP); with layers of plain PyTorch 10, 17
+ *                 and 3: nonzero, two gathers, three products, silu, two multiplications and an
+ *                 index_add; by data gathers and multiplications again, and for each gather zeros,
+ *                 an index_put and a sum (Hugging Face's modeling_qwen3_moe.py, 4.56)
  *   rope          16 where it is apart: 8 each of queries and keys (rope_utils.py)
  *   experts-bias  3 per expert in the forward, 5 in the backward: product, sum, their gradients
  *
@@ -25,16 +30,22 @@
 
 enum { ROUTER_OPERATORS = 31, ROUTER_OPERATORS_WITH_DEEPEP = 17, ROPE_OPERATORS = 16 };
 
-static guint expert_operators(const OrrOperator *op) {
+static guint expert_operators(const OrrJob *job, const OrrOperator *op) {
+  static const guint sequential[2][3] = {{3, 3, 2}, {10, 17, 3}};
   double pairs = 0, active = 0;
   orr_cost_moe_load(&op->moe, &pairs, &active);
+  if (job->params->experts.mlp == ORR_EXPERTS_SEQUENTIAL) {
+    const guint *each = sequential[job->params->layers == ORR_LAYERS_TORCH];
+    const guint pass = op->pass == ORR_PASS_FORWARD ? 0 : op->pass == ORR_PASS_DGRAD ? 1 : 2;
+    return (guint)(each[pass] * active + 0.5);
+  }
   const double casts = op->moe.stored.cast_apart && op->pass != ORR_PASS_WGRAD ? 2 : 0;
   return (guint)((2 + casts) * active + 0.5);
 }
 
 guint orr_launch_counts_of(const OrrJob *job, const OrrOperator *op) {
   if (op->kind == ORR_OPERATOR_COMM || job->shard.kernels != ORR_KERNELS_MODERN) return 1;
-  if (op->kind == ORR_OPERATOR_MOE) return expert_operators(op);
+  if (op->kind == ORR_OPERATOR_MOE) return expert_operators(job, op);
   if (job->shard.rope_apart && g_str_equal(op->name, "rope")) return ROPE_OPERATORS;
   if (g_str_equal(op->name, "experts-bias"))
     return (guint)((op->pass == ORR_PASS_FORWARD ? 3 : 5) * job->world->model->moe.experts /
@@ -45,9 +56,21 @@ guint orr_launch_counts_of(const OrrJob *job, const OrrOperator *op) {
   return 1;
 }
 
+/* Products whose weights a host fetches one by one (zero-3). Those by weight need none. */
+static double fetched(const OrrJob *job, const OrrOperator *op) {
+  if (job->sharding.fetch_s == 0 || op->pass == ORR_PASS_WGRAD) return 0;
+  if (op->kind == ORR_OPERATOR_GEMM) return op->gemm.batch == 1;
+  if (op->kind != ORR_OPERATOR_MOE) return 0;
+  double pairs = 0, active = 1;
+  if (job->params->experts.mlp == ORR_EXPERTS_SEQUENTIAL)
+    orr_cost_moe_load(&op->moe, &pairs, &active);
+  return active * (double)op->moe.projections;
+}
+
 void orr_launch_counts_add(OrrLaunchCounts *counts, const OrrJob *job, const OrrOperator *op) {
   const guint n = op->launched ? 0 : orr_launch_counts_of(job, op);
   counts->launched += op->launched;
+  counts->fetched += fetched(job, op);
   counts->kernels += n;
   if (op->kind == ORR_OPERATOR_MOE) counts->expert_kernels += n;
 }
@@ -65,7 +88,8 @@ double orr_launch_counts_host_s(const OrrLaunchCounts *counts, const OrrJob *job
   const guint single = launches == ORR_LAUNCHES_GRAPHS ? 0
                        : has_graphs                    ? counts->expert_kernels
                                                        : counts->kernels;
-  double host_s =
+  double host_s = counts->fetched * job->sharding.fetch_s;
+  host_s +=
       single * job->params->host_operators * orr_cost_operator_dispatch_s(cost, job->shard.kernels);
   if (!has_graphs) host_s += counts->launched * launch_s;
   if (has_graphs)

@@ -4,6 +4,11 @@
  * A framework runs routed experts by the faster of two kinds of kernel: the profile's, or one
  * grouped product for all experts of a rank (workloads/grouped_experts.h).
  *
+ * Experts that run one after the other (experts.mlp) have products, an activation and further
+ * kernels each. With layers of plain PyTorch the gradient of each expert's input is a tensor of all
+ * t tokens of h elements: zeros, and a sum with the last expert's (t h elements written, two read
+ * and one written).
+ *
  * Where a library's grouped products are slower in the backward (experts.backward-rate), they run
  * there, at that fraction of the rate.
  *
@@ -53,6 +58,25 @@ static double further_s(const OrrJob *job, const OrrOperator *op) {
   return (kernels - 1) * orr_cost_sustained(job->world->cost, &empty).time_s;
 }
 
+static OrrCost sequential_cost(const OrrJob *job, const OrrOperator *op) {
+  const gboolean torch = job->params->layers == ORR_LAYERS_TORCH;
+  OrrCost cost = orr_grouped_experts_sequential(job->world->cost, op, job->shard.dtype, torch,
+                                                orr_cost_sustained);
+  const OrrOperator empty =
+      orr_operator_memory(op->name, (OrrPass)op->pass, job->shard.dtype, 1, 0);
+  double pairs = 0, active = 0;
+  orr_cost_moe_load(&op->moe, &pairs, &active);
+  const double own = op->pass == ORR_PASS_WGRAD ? 0 : 1, products = torch ? 3 : 2,
+               others = orr_launch_counts_of(job, op) - (products + own) * active;
+  cost.time_s += MAX(others, 0) * orr_cost_sustained(job->world->cost, &empty).time_s;
+  if (!torch || op->pass != ORR_PASS_DGRAD) return cost;
+  const double elements = 4.0 * (double)op->moe.tokens * (double)op->moe.hidden;
+  const OrrOperator sums = orr_operator_memory(op->name, (OrrPass)op->pass, job->shard.dtype,
+                                               elements * orr_dtype_bytes(job->shard.dtype), 0);
+  cost.time_s += active * orr_cost_sustained(job->world->cost, &sums).time_s;
+  return cost;
+}
+
 OrrCost orr_training_operator_cost(const OrrJob *job, const OrrOperator *like) {
   const OrrProducts *products = &job->params->products;
   OrrOperator op = *like;
@@ -63,6 +87,8 @@ OrrCost orr_training_operator_cost(const OrrJob *job, const OrrOperator *like) {
   op.rate = rate == 1 ? 0 : rate;
   op.fleet = job->tp * job->cp * job->pp * job->dp;
   op.of_trainer = TRUE;
+  if (op.kind == ORR_OPERATOR_MOE && job->params->experts.mlp == ORR_EXPERTS_SEQUENTIAL)
+    return sequential_cost(job, &op);
   OrrCost cost = product_cost(job, &op);
   cost.time_s += op.wait_s + further_s(job, &op);
   if (op.kind != ORR_OPERATOR_MOE || job->shard.kernels != ORR_KERNELS_MODERN) return cost;

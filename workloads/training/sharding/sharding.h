@@ -61,6 +61,7 @@ typedef struct {
   gboolean by_tensor;
   /* by_tensor: a tensor used again within this many parameters is kept after recomputation */
   double reuse_within;
+  double fetch_s;         /* of the host, for each product whose weights are gathered */
   double gradients_again; /* copies of all gradients in buckets (ddp) */
   /* a layer's gradients are copied into the buffer that is scattered: both exist at once */
   gboolean copies_gradients;

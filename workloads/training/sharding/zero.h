@@ -10,6 +10,7 @@ typedef struct {
   gboolean overlap_comm;
   gint64 persistence_threshold, max_reuse_distance; /* stage 3 */
   gboolean by_tensor;
+  double fetch_s;
 } OrrZeroParams;
 
 /* Names and defaults of DeepSpeed's zero_optimization section, in elements. */

@@ -49,6 +49,7 @@ static void plan(const void *params, const OrrShardingShape *shape, OrrShardingP
                                 .ahead = p->overlap_comm && !p->by_tensor ? 1 : 0,
                                 .whole_below = (double)p->persistence_threshold,
                                 .by_tensor = p->by_tensor,
+                                .fetch_s = p->fetch_s,
                                 .reuse_within = (double)p->max_reuse_distance};
   if (p->by_tensor) ret_plan->bucket_bytes = ret_plan->first_bucket_bytes = 0;
 }
@@ -65,6 +66,10 @@ static const OrrFieldTable table = ORR_FIELDS(
         "Of by-tensor: a tensor is kept where it is used again after fewer elements of others "
         "(stage3_max_reuse_distance).",
         .min = 0, .max = 1e12),
+    ORR_FIELD_REAL(OrrZeroParams, "fetch", fetch_s, ORR_UNIT_SECONDS, "0 s",
+                   "Host time to gather and release the weights of one product, forward and "
+                   "again backward: DeepSpeed's hooks around each module.",
+                   .min = 0, .max = 1),
     ORR_FIELD_BOOL(
         OrrZeroParams, "by-tensor", by_tensor, "false",
         "Gather and scatter each tensor separately, without overlap, through lists of one "

@@ -1,0 +1,1 @@
+NPROC_PER_NODE=8 NNODES=2 swift sft --model Qwen/Qwen3-30B-A3B-Base --train_type full --torch_dtype bfloat16 --per_device_train_batch_size 1 --gradient_accumulation_steps 1 --packing true --max_length 8192 --attn_impl flash_attn --deepspeed zero3 --gradient_checkpointing true
