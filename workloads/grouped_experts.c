@@ -13,7 +13,7 @@ typedef struct {
   double at_once; /* experts in a product */
   double turns;   /* how often that many run */
   double gates;   /* matrices before the activation */
-  double in_turn; /* of these, how many are products of their own */
+  double in_turn; /* products that these matrices are */
   OrrCost sum;
 } Experts;
 

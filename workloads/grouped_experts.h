@@ -28,5 +28,5 @@ OrrCost orr_grouped_experts(const OrrCostModel *model, const OrrOperator *op, Or
 
 /* The same, one expert after the other: A times the products and the activation of P/A pairs. With
  * @apart the matrices before the activation are products of their own. */
-OrrCost orr_grouped_experts_sequential(const OrrCostModel *model, const OrrOperator *op, OrrDtype storage,
-                               gboolean apart, OrrGroupedCost cost_of);
+OrrCost orr_grouped_experts_sequential(const OrrCostModel *model, const OrrOperator *op,
+                                       OrrDtype storage, gboolean apart, OrrGroupedCost cost_of);

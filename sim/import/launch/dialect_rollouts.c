@@ -208,19 +208,25 @@ static void set_offload(OrrLaunchDraft *draft) {
                          source, NULL);
 }
 
-/* verl's trainer is FSDP, or Megatron by the name of its config. */
+/* verl's trainer is FSDP, or Megatron by the name of its config. The model's switch of recomputation
+ * is FSDP's; Megatron has its own, which is off (verl/trainer/config/engine/megatron.yaml). */
 static void settle_verl(OrrLaunchDraft *draft) {
-  static const char sharding[] = "workload.update.optimizer.sharding.kind";
+  static const char sharding[] = "workload.update.optimizer.sharding.kind",
+                    granularity[] = "actor-rollout-ref.actor.megatron.override-transformer-config."
+                                    "recompute-granularity",
+                    recompute[] = "workload.update.recompute";
   const char *config = orr_launch_draft_value(draft, &orr_dialect_verl, "config-name");
   const gboolean is_megatron = config && strstr(config, "megatron");
   const char *kind = is_megatron ? "distributed-optimizer" : "fsdp";
   if (!orr_launch_draft_get(draft, sharding))
     orr_launch_draft_set(draft, sharding, kind, NULL, "the trainer of verl's config");
-  if (strcmp(orr_launch_draft_get(draft, sharding), "fsdp") == 0 &&
-      !orr_launch_draft_get(draft, "workload.update.recompute") &&
-      !orr_launch_draft_find(draft, &orr_dialect_verl,
-                             "actor-rollout-ref.model.enable-gradient-checkpointing"))
-    orr_launch_draft_set(draft, "workload.update.recompute", "full", NULL, by_default);
+  const gboolean is_fsdp = strcmp(orr_launch_draft_get(draft, sharding), "fsdp") == 0;
+  if (!is_fsdp && !orr_launch_draft_find(draft, &orr_dialect_verl, granularity))
+    orr_launch_draft_set(draft, recompute, "none", NULL, "no recompute_granularity of Megatron");
+  else if (is_fsdp && !orr_launch_draft_get(draft, recompute) &&
+           !orr_launch_draft_find(draft, &orr_dialect_verl,
+                                  "actor-rollout-ref.model.enable-gradient-checkpointing"))
+    orr_launch_draft_set(draft, recompute, "full", NULL, by_default);
   orr_launch_trainer_verl_groups(draft);
   set_offload(draft);
 }
@@ -555,7 +561,7 @@ void orr_dialect_rollouts_finish(OrrLaunchDraft *draft) {
   set_defaults(draft, launcher);
   orr_dialect_rollouts_commands_software(draft, launcher->dialect);
   set_algorithm(draft, launcher);
-  if (launcher->counts_steps) orr_launch_config_miss_file(draft, launcher->dialect, "config");
+  orr_launch_config_miss_file(draft, launcher->dialect, "config");
 }
 
 #define ROLLOUTS                                                                                   \

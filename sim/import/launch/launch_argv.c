@@ -113,9 +113,12 @@ void orr_launch_argv_hydra(OrrLaunchDraft *draft, const OrrLaunchDialect *dialec
     const OrrLaunchWord *word = words->pdata[i];
     const char *begin = word->text + strspn(word->text, "+~-");
     const char *equals = strchr(begin, '=');
-    if (!equals) continue;
-    g_autofree char *key = g_strndup(begin, (gsize)(equals - begin));
-    OrrLaunchSetting *setting = orr_launch_draft_add(draft, dialect, key, equals + 1, word->place);
+    const gboolean names_file = strcmp(word->text, "--config") == 0 && i + 1 < words->len;
+    if (names_file) word = words->pdata[++i];
+    if (!equals && !names_file) continue;
+    g_autofree char *key = names_file ? g_strdup(begin) : g_strndup(begin, (gsize)(equals - begin));
+    OrrLaunchSetting *setting = orr_launch_draft_add(
+        draft, dialect, key, names_file ? word->text : equals + 1, word->place);
     setting->is_unresolved = word->unresolved != NULL;
     setting->unresolved = g_strdup(word->unresolved);
   }

@@ -1,0 +1,1 @@
+uv run python examples/run_grpo_math.py --config examples/configs/grpo_math_8B.yaml cluster.num_nodes=2 cluster.gpus_per_node=8 policy.model_name=meta-llama/Llama-3.1-8B-Instruct grpo.num_prompts_per_step=64 grpo.num_generations_per_prompt=32
