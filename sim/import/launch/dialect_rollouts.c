@@ -208,7 +208,7 @@ static void set_offload(OrrLaunchDraft *draft) {
                          source, NULL);
 }
 
-/* verl's trainer is FSDP, or Megatron by the name of its config. The model's switch of recomputation
+/* verl's trainer is FSDP, or Megatron by the name of its config. The model's recomputation switch
  * is FSDP's; Megatron has its own, which is off (verl/trainer/config/engine/megatron.yaml). */
 static void settle_verl(OrrLaunchDraft *draft) {
   static const char sharding[] = "workload.update.optimizer.sharding.kind",
