@@ -241,33 +241,57 @@ typedef struct {
   guint32 *paths;   /* by route */
   guint32 *streams; /* by connection and slot: stream + 1; 0: not yet made */
   guint32 *n_sent;  /* by connection */
-  guint32 *events;  /* by send */
   guint32 lane, start, label;
+  guint32 first_stream, first_comm, first_event; /* of sends: consecutive, in their order */
 } StepReplay;
 
 static guint32 stream_of(OrrProgram *program, StepReplay *replay, guint32 connection) {
   guint32 *known =
       &replay->streams[(gsize)connection * SLOTS + replay->n_sent[connection]++ % SLOTS];
-  if (*known == 0) {
-    *known = orr_program_stream(program, replay->lane, "connection") + 1;
-    orr_program_wait(program, *known - 1, replay->start);
-  }
+  if (*known == 0) *known = orr_program_stream(program, replay->lane, "connection") + 1;
   return *known - 1;
 }
 
-static void add_sends(OrrProgram *program, StepReplay *replay) {
-  ORR_EACH_AT(i, const OrrStepSend, send, replay->steps->sends) {
-    const OrrStepRoute *route = &g_array_index(replay->steps->routes, OrrStepRoute, send->route);
-    const OrrPhase phase = {route->latency_s, route->bytes, replay->paths[send->route]};
-    const guint32 stream = stream_of(program, replay, send->connection);
-    for (guint n = 0; n < send->n_needs; n++)
-      orr_program_wait(
-          program, stream,
-          replay->events[g_array_index(replay->steps->needs, guint32, send->first_need + n)]);
-    orr_program_join(program, stream, orr_program_comm(program, 1, &phase, 1), replay->label, -1);
-    replay->events[i] = orr_program_event(program);
-    orr_program_record(program, stream, replay->events[i]);
+static void add_send(OrrProgram *program, const StepReplay *replay, guint32 stream, guint32 i) {
+  const OrrStepSend *send = &g_array_index(replay->steps->sends, OrrStepSend, i);
+  for (guint n = 0; n < send->n_needs; n++)
+    orr_program_wait(program, stream,
+                     replay->first_event +
+                         g_array_index(replay->steps->needs, guint32, send->first_need + n));
+  orr_program_join(program, stream, replay->first_comm + i, replay->label, -1);
+  orr_program_record(program, stream, replay->first_event + i);
+}
+
+/* Stream by stream, as most repeat the one before: then it takes the room of its targets. @next:
+ * by send, the next one on its stream; @first: by stream; + 1, 0: none. */
+static void fill_streams(OrrProgram *program, const StepReplay *replay, const guint32 *first,
+                         const guint32 *next) {
+  const guint32 n_streams = orr_program_n_streams(program) - replay->first_stream;
+  for (guint32 s = 0; s < n_streams; s++) {
+    const guint32 stream = replay->first_stream + s;
+    orr_program_wait(program, stream, replay->start);
+    for (guint32 i = first[s]; i > 0; i = next[i - 1]) add_send(program, replay, stream, i - 1);
+    if (s > 0) orr_program_share(program, stream, stream - 1);
   }
+}
+
+static void add_sends(OrrProgram *program, StepReplay *replay) {
+  const guint n_slots = replay->steps->n_connections * SLOTS;
+  g_autofree guint32 *next = g_new0(guint32, replay->steps->sends->len + 1),
+                     *first = g_new0(guint32, n_slots + 1), *last = g_new0(guint32, n_slots + 1);
+  replay->first_stream = orr_program_n_streams(program);
+  replay->first_comm = orr_program_n_comms(program);
+  ORR_EACH_AT(i, const OrrStepSend, send, replay->steps->sends) {
+    const OrrCollectivePhase *effect = &orr_collective_steps_route(replay->steps, send)->effect;
+    const OrrPhase phase = {effect->latency_s, effect->bytes, replay->paths[send->route]};
+    const guint32 s = stream_of(program, replay, send->connection) - replay->first_stream;
+    *(last[s] > 0 ? &next[last[s] - 1] : &first[s]) = i + 1;
+    last[s] = i + 1;
+    orr_program_comm(program, 1, &phase, 1);
+    const guint32 event = orr_program_event(program);
+    if (i == 0) replay->first_event = event;
+  }
+  fill_streams(program, replay, first, next);
 }
 
 static StepReplay *step_replay_new(Bench *bench, guint group, const OrrCollectiveSteps *steps) {
@@ -277,17 +301,16 @@ static StepReplay *step_replay_new(Bench *bench, guint group, const OrrCollectiv
   replay->paths = g_new0(guint32, steps->routes->len + 1);
   replay->streams = g_new0(guint32, (gsize)steps->n_connections * SLOTS + 1);
   replay->n_sent = g_new0(guint32, steps->n_connections + 1);
-  replay->events = g_new0(guint32, steps->sends->len + 1);
   replay->lane = orr_program_stream_lane(program, bench->streams[group]);
   replay->start = orr_program_event(program);
   replay->label = orr_program_label(program, "send", "collective");
   for (guint i = 0; i < steps->routes->len; i++)
-    replay->paths[i] = add_path(bench, &g_array_index(steps->routes, OrrStepRoute, i));
+    replay->paths[i] = add_path(bench, &g_array_index(steps->routes, OrrStepRoute, i).effect);
   return replay;
 }
 
 static void step_replay_free(StepReplay *replay) {
-  ORR_FREE(replay->paths, replay->streams, replay->n_sent, replay->events, replay);
+  ORR_FREE(replay->paths, replay->streams, replay->n_sent, replay);
 }
 
 static OrrCollectiveContext context_of(const Bench *bench) {
@@ -305,7 +328,7 @@ static void wait_for_sends(const Bench *bench, guint group, const StepReplay *re
   g_autofree guint32 *left = g_memdup2(replay->n_sent, replay->steps->n_connections * sizeof *left);
   for (guint i = 0; i < sends->len; i++)
     if (left[g_array_index(sends, OrrStepSend, i).connection]-- <= SLOTS)
-      orr_program_wait(bench->work->work.program, bench->streams[group], replay->events[i]);
+      orr_program_wait(bench->work->work.program, bench->streams[group], replay->first_event + i);
 }
 
 /* The lane's stream takes the base time, starts the connections and waits for all sends. */

@@ -6,7 +6,7 @@
 
 #include "workloads/collectives/collective_private.h"
 
-/* A send is an operation of a program with its events: about 250 bytes. */
+/* A send is an operation of a program with its events: about 70 bytes. */
 #define MOST_SENDS 12e6
 
 /* A pipeline's chunk without a profile: NCCL's slice (512 KiB per channel), cut into enough chunks
@@ -34,7 +34,7 @@ static gboolean equal_keys(gconstpointer a, gconstpointer b) {
   return x->src == y->src && x->dst == y->dst && x->channel == y->channel && x->bytes == y->bytes;
 }
 
-static void clear_route(gpointer route) { g_free(((OrrStepRoute *)route)->uses); }
+static void clear_route(gpointer route) { g_free(((OrrStepRoute *)route)->effect.uses); }
 
 void orr_collective_steps_free(OrrCollectiveSteps *steps) {
   if (!steps) return;
@@ -55,7 +55,7 @@ static guint32 number_of(OrrCollectiveSteps *steps, const Key *key, guint32 fres
 
 /* The base time is taken once, before all sends. The protocol's loss of bandwidth consists of
  * flags and headers: it counts as bytes here, because other sends would hide it as a delay. */
-static void settle_route(const OrrCollectiveSteps *steps, OrrStepRoute *route, double hop_s,
+static void settle_route(const OrrCollectiveSteps *steps, OrrCollectivePhase *route, double hop_s,
                          const OrrNcclCosts *costs) {
   const OrrFabric *fabric = steps->context->fabric;
   const double bare = orr_collective_per_byte(fabric, route->uses, route->n_uses, NULL);
@@ -76,9 +76,9 @@ static void add_route(OrrCollectiveSteps *steps, const Key *key, const gint64 *g
   else
     hop_s = orr_collective_flow_owner(&flow, gpus, n, key->src, key->dst == SPREAD);
   orr_collective_flow_finish(&flow, hop_s, key->bytes, phases);
-  OrrStepRoute *route = &g_array_index(phases, OrrStepRoute, 0);
-  settle_route(steps, route, hop_s, &flow.costs);
-  g_array_append_vals(steps->routes, route, 1);
+  OrrCollectivePhase *effect = &g_array_index(phases, OrrCollectivePhase, 0);
+  settle_route(steps, effect, hop_s, &flow.costs);
+  ORR_APPEND(steps->routes, OrrStepRoute, {*effect, key->src, key->dst, key->bytes});
 }
 
 static guint32 add_send(OrrCollectiveSteps *steps, const Key *sized, const gint64 *gpus, guint n,
@@ -87,10 +87,7 @@ static guint32 add_send(OrrCollectiveSteps *steps, const Key *sized, const gint6
   OrrStepSend send = {.connection = number_of(steps, &connection, steps->n_connections),
                       .route = number_of(steps, sized, steps->routes->len),
                       .first_need = steps->needs->len,
-                      .n_needs = n_needs,
-                      .src = sized->src,
-                      .dst = sized->dst,
-                      .bytes = sized->bytes};
+                      .n_needs = n_needs};
   steps->n_connections = MAX(steps->n_connections, send.connection + 1);
   if (send.route == steps->routes->len) add_route(steps, sized, gpus, n);
   if (n_needs > 0) g_array_append_vals(steps->needs, needs, n_needs);

@@ -17,16 +17,18 @@
 
 #include "workloads/collectives/collective.h"
 
-/* The effect of one send: a delay, then bytes over links. Sends with the same ends, channel and
- * size share one route. */
-typedef OrrCollectivePhase OrrStepRoute;
+/* What sends with the same ends, channel and size have in common. */
+typedef struct {
+  OrrCollectivePhase effect; /* of one send: a delay, then bytes over links */
+  gint64 src, dst;           /* GPUs; dst < 0: through an NVSwitch, of all members */
+  double bytes;              /* without a protocol's flags */
+} OrrStepRoute;
 
+/* There are millions. */
 typedef struct {
   guint32 route;               /* index into routes */
   guint32 connection;          /* 0, 1, ... */
   guint32 first_need, n_needs; /* index into needs: numbers of earlier sends */
-  gint64 src, dst;             /* GPUs; dst < 0: through an NVSwitch, of all members */
-  double bytes;                /* without a protocol's flags */
 } OrrStepSend;
 
 typedef struct OrrCollectiveSteps OrrCollectiveSteps;
@@ -49,6 +51,11 @@ OrrCollectiveSteps *orr_collective_steps_new(const OrrCollectiveContext *context
                                              const OrrCollectivePlan *plan, GError **error);
 void orr_collective_steps_free(OrrCollectiveSteps *steps); /* NULL is fine */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OrrCollectiveSteps, orr_collective_steps_free)
+
+static inline const OrrStepRoute *orr_collective_steps_route(const OrrCollectiveSteps *steps,
+                                                             const OrrStepSend *send) {
+  return &g_array_index(steps->routes, OrrStepRoute, send->route);
+}
 
 /* For algorithms: adds one send and returns its number. */
 guint32 orr_collective_steps_send(OrrCollectiveSteps *steps, gint64 src, gint64 dst, guint channel,

@@ -40,8 +40,10 @@ static gboolean add_sends(Maker *maker, const OrrCollectiveCall *call, GHashTabl
   g_autoptr(GString) remarks = g_string_new(NULL);
   g_autoptr(OrrCollectiveSteps) steps = orr_goal_steps(maker->context, call, remarks, error);
   if (!steps) return FALSE;
-  ORR_EACH(const OrrStepSend, send, steps->sends)
-    add_bytes(maker, pairs, send->src, send->dst, send->bytes);
+  ORR_EACH(const OrrStepSend, send, steps->sends) {
+    const OrrStepRoute *route = orr_collective_steps_route(steps, send);
+    add_bytes(maker, pairs, route->src, route->dst, route->bytes);
+  }
   return maker->flows->len <= MOST_FLOWS ||
          orr_fault_set(error, ORR_FAULT_DOCUMENT,
                        "the matrix would have more than %d flows: write a smaller job", MOST_FLOWS);

@@ -57,8 +57,8 @@ static void write_node(const Writer *writer, guint32 rank, guint32 index) {
 /* --- Collectives --- */
 
 static gboolean is_between_ranks(const OrrCollectiveSteps *steps) {
-  ORR_EACH(const OrrStepSend, send, steps->sends)
-    if (send->dst < 0) return FALSE;
+  ORR_EACH(const OrrStepRoute, route, steps->routes)
+    if (route->dst < 0) return FALSE;
   return TRUE;
 }
 
@@ -103,16 +103,18 @@ static const OrrGraphMember *member_on(const Writer *writer, const Expansion *to
 /* "s3_17 requires r3_12": what a send waits for has arrived at its rank, or left it. */
 static void write_needs(const Writer *writer, const Expansion *to, guint i) {
   const OrrStepSend *send = &g_array_index(to->steps->sends, OrrStepSend, i);
-  const OrrGraphMember *from = member_on(writer, to, send->src);
+  const OrrStepRoute *route = orr_collective_steps_route(to->steps, send);
+  const OrrGraphMember *from = member_on(writer, to, route->src);
   GString *needs = writer->needs[from->rank];
   const guint32 node = from->node, last = to->last[send->connection];
   if (send->n_needs == 0) g_string_append_printf(needs, "s%u_%u requires n%u\n", node, i, node);
   for (guint k = 0; k < send->n_needs; k++) {
     const guint32 need = g_array_index(to->steps->needs, guint32, send->first_need + k);
-    const OrrStepSend *before = &g_array_index(to->steps->sends, OrrStepSend, need);
-    if (before->dst == send->src || before->src == send->src)
+    const OrrStepRoute *before =
+        orr_collective_steps_route(to->steps, &g_array_index(to->steps->sends, OrrStepSend, need));
+    if (before->dst == route->src || before->src == route->src)
       g_string_append_printf(needs, "s%u_%u requires %c%u_%u\n", node, i,
-                             before->dst == send->src ? 'r' : 's', node, need);
+                             before->dst == route->src ? 'r' : 's', node, need);
   }
   if (last > 0) g_string_append_printf(needs, "s%u_%u requires s%u_%u\n", node, i, node, last - 1);
   to->last[send->connection] = i + 1;
@@ -120,13 +122,14 @@ static void write_needs(const Writer *writer, const Expansion *to, guint i) {
 
 static void write_send(Writer *writer, const Expansion *to, guint i) {
   const OrrStepSend *send = &g_array_index(to->steps->sends, OrrStepSend, i);
-  const OrrGraphMember *from = member_on(writer, to, send->src);
-  const OrrGraphMember *at = member_on(writer, to, send->dst);
+  const OrrStepRoute *route = orr_collective_steps_route(to->steps, send);
+  const OrrGraphMember *from = member_on(writer, to, route->src);
+  const OrrGraphMember *at = member_on(writer, to, route->dst);
   const guint32 tag = ++writer->n_tags;
   g_string_append_printf(writer->operations[from->rank], "s%u_%u: send %.0fb to %u tag %u\n",
-                         from->node, i, send->bytes, at->rank, tag);
+                         from->node, i, route->bytes, at->rank, tag);
   g_string_append_printf(writer->operations[at->rank], "r%u_%u: recv %.0fb from %u tag %u\n",
-                         at->node, i, send->bytes, from->rank, tag);
+                         at->node, i, route->bytes, from->rank, tag);
   g_string_append_printf(writer->needs[at->rank], "r%u_%u requires n%u\ne%u requires r%u_%u\n",
                          at->node, i, at->node, at->node, at->node, i);
   g_string_append_printf(writer->needs[from->rank], "e%u requires s%u_%u\n", from->node, from->node,

@@ -199,6 +199,14 @@ static void keep_flight(Account *account, const OrrSpan *span, OrrTimeKind kind)
   last->end_s = span->end_s;
 }
 
+/* A flight within the one before it fills no gap that this one does not (close_gap). */
+static void add_flight(Account *account, const OrrSpan *span, OrrTimeKind kind) {
+  const guint n = account->flights->len;
+  const Interval *last = n > 0 ? &g_array_index(account->flights, Interval, n - 1) : NULL;
+  if (last && last->started_s <= span->started_s && last->end_s >= span->end_s) return;
+  ORR_APPEND(account->flights, Interval, {span->started_s, span->end_s, kind});
+}
+
 static void add_step_end(OrrLedger *ledger, Account *account, double end_s) {
   if (account->steps == ledger->step_ends->len) g_array_append_val(ledger->step_ends, end_s);
   double *known = &g_array_index(ledger->step_ends, double, account->steps++);
@@ -429,11 +437,8 @@ void orr_ledger_span(const OrrSpan *raw, void *user) {
              alone_s);
   if (ledger->work->streams_alike)
     return keep_flight(account, span, label->kind < 0 ? ORR_TIME_GEMM : (OrrTimeKind)label->kind);
-  if (span->stream != ledger->compute[lane]) {
-    ORR_APPEND(account->flights, Interval,
-               {span->started_s, span->end_s, label->kind < 0 ? ORR_TIME_HOST : label->kind});
-    return;
-  }
+  if (span->stream != ledger->compute[lane])
+    return add_flight(account, span, label->kind < 0 ? ORR_TIME_HOST : (OrrTimeKind)label->kind);
   close_gap(account, label->kind < 0 || label->waits ? span->begin_s : span->started_s);
   if (label->is_step) {
     add_step_end(ledger, account, span->end_s);

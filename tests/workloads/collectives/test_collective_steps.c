@@ -29,12 +29,12 @@ static void add_sends(OrrProgram *program, const OrrCollectiveSteps *steps) {
                      *paths = g_new(guint32, steps->routes->len);
   for (guint i = 0; i < steps->routes->len; i++) {
     const OrrStepRoute *route = &g_array_index(steps->routes, OrrStepRoute, i);
-    paths[i] = orr_program_path(program, route->uses, route->n_uses);
+    paths[i] = orr_program_path(program, route->effect.uses, route->effect.n_uses);
   }
   for (guint i = 0; i < steps->sends->len; i++) {
     const OrrStepSend *send = &g_array_index(steps->sends, OrrStepSend, i);
-    const OrrStepRoute *route = &g_array_index(steps->routes, OrrStepRoute, send->route);
-    const OrrPhase phase = {route->latency_s, route->bytes, paths[send->route]};
+    const OrrCollectivePhase *effect = &orr_collective_steps_route(steps, send)->effect;
+    const OrrPhase phase = {effect->latency_s, effect->bytes, paths[send->route]};
     const guint32 stream = orr_program_stream(program, lane, "send");
     for (guint k = 0; k < send->n_needs; k++)
       orr_program_wait(program, stream,
