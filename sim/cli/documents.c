@@ -69,21 +69,37 @@ static char *prediction_line(const OrrModel *model) {
                                model->mtp_layers == 1 ? "layer" : "layers");
 }
 
+/* "58 layers of 11507286272 (attention+moe), ..."; of one kind alone "N in each layer". */
+static char *layers_text(const OrrModel *model) {
+  const guint n = orr_model_n_layer_kinds(model);
+  if (n == 1) return g_strdup_printf("%.0f in each layer", orr_model_layer_parameters(model, 0));
+  g_autoptr(GPtrArray) kinds = g_ptr_array_new_with_free_func(g_free);
+  for (guint kind = 0; kind < n; kind++) {
+    g_autofree char *name = orr_model_kind_name(model, kind);
+    const gint64 layers = orr_model_kind_layers(model, kind);
+    g_ptr_array_add(kinds,
+                    g_strdup_printf("%ld %s of %.0f (%s)", layers, layers == 1 ? "layer" : "layers",
+                                    orr_model_layer_parameters(model, kind), name));
+  }
+  g_ptr_array_add(kinds, NULL);
+  return g_strjoinv(", ", (char **)kinds->pdata);
+}
+
 static char *model_describe(const void *data, GError **error) {
   const OrrModel *model = data;
   double n = orr_model_parameters(model), tokens = (double)model->context;
   g_autofree char *fact = model_fact(model);
   g_autofree char *weights = orr_quantity_format(2 * n, ORR_UNIT_BYTES);
   g_autofree char *training = orr_quantity_format(16 * n, ORR_UNIT_BYTES);
-  g_autofree char *prediction = prediction_line(model);
+  g_autofree char *prediction = prediction_line(model), *layers = layers_text(model);
   return g_strdup_printf(
       "%s\n"
-      "  parameters        %.0f in all, %.0f in each layer\n"
+      "  parameters        %.0f in all: %s\n"
       "%s"
       "  training          %.4g GFLOP per token, at its context of %.0f tokens\n"
       "  weights           %s in bf16; %s with gradients and Adam in mixed precision\n",
-      fact, n, orr_model_layer_parameters(model, 0), prediction,
-      orr_model_flops(model, 1, tokens) / tokens / 1e9, tokens, weights, training);
+      fact, n, layers, prediction, orr_model_flops(model, 1, tokens) / tokens / 1e9, tokens,
+      weights, training);
 }
 
 static char *profile_fact(const void *data) {

@@ -122,6 +122,7 @@ void orr_loop_pools_restart(OrrLoop *loop) {
   loop->history->counted_s = orr_loop_now(loop);
   orr_loop_sim_joules(loop);
   loop->history->before = loop->history->joules;
+  memset(loop->history->staleness, 0, sizeof loop->history->staleness);
 }
 
 void orr_loop_pools_close(OrrLoop *loop) {
