@@ -38,7 +38,7 @@ RATES = ("tokens_per_s", "tokens_per_s_per_gpu", "hardware_tflops_per_gpu", "mod
 
 # Set, part (None: all), metrics (None: all but memory), what it is.
 TRAINING = ["korthikanti-layers", "megatron-sc21", "training-amd", "training-automodel", "training-bloom", "training-dgxc",
-            "training-llm-foundry", "training-maxtext-tpu", "training-megatron-bridge", "training-megatron-h100", "training-primus-amd",
+            "training-found", "training-llm-foundry", "training-maxtext-tpu", "training-megatron-bridge", "training-megatron-h100", "training-primus-amd",
             "training-sc21-figures",
             "training-sc21-zero3", "training-torchtitan", "training-transformers", "training-vtrain-multi"]
 # A set comes with all of its rows; a part of it follows the whole, and says what it is.
