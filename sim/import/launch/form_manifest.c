@@ -366,13 +366,6 @@ static void add_container(OrrFormManifest *manifest, const OrrNode *node, gint64
 
 /* --- Documents --- */
 
-gint64 orr_form_manifest_number(const OrrNode *map, const char *key, gint64 fallback) {
-  double number = 0;
-  const char *text = orr_node_get_text(map, key);
-  if (!text || !orr_quantity_parse(text, ORR_UNIT_NONE, &number, NULL)) return fallback;
-  return number >= 0 && number < 1e6 ? (gint64)number : fallback;
-}
-
 /* Labels that name the GPU or the instance. */
 static void note_machine(OrrFormManifest *manifest, const OrrNode *map) {
   static const char *const labels[] = {"nvidia.com/gpu.product", "cloud.google.com/gke-accelerator",
@@ -411,6 +404,25 @@ static gint64 predictor(OrrFormManifest *manifest, const OrrNode *node, gint64 r
   return fewest ? MAX(orr_form_manifest_number(node, "minReplicas", 1), 1) : replicas;
 }
 
+/* A script under @key: one text, or a list of commands. */
+static void add_commands(OrrFormManifest *manifest, const OrrLaunchCommand *like,
+                         const OrrNode *node) {
+  if (!node) return;
+  ORR_EACH_ITEM(item, orr_node_as(ORR_NODE_LIST, node)) add_commands(manifest, like, item);
+  if (node->kind != ORR_NODE_SCALAR) return;
+  const OrrLaunchWord script = {.text = node->text, .place = node->place};
+  orr_form_manifest_add_script(manifest, like, &script);
+}
+
+/* A RayJob starts its script on the head of the cluster that it describes. */
+static void add_ray_job(OrrFormManifest *manifest, const OrrNode *node) {
+  if (!orr_node_get(node, "rayClusterSpec")) return;
+  OrrLaunchCommand *like = orr_form_manifest_command();
+  g_ptr_array_add(manifest->containers, like);
+  add_commands(manifest, like, orr_node_get(node, "entrypoint"));
+  orr_form_manifest_use_keys(manifest, node, "entrypoint");
+}
+
 static void walk(OrrFormManifest *manifest, const OrrNode *node, gint64 replicas) {
   if (node->kind == ORR_NODE_MAP) {
     const OrrNode *deploy = orr_node_get(node, "deploy"); /* of Compose */
@@ -419,6 +431,7 @@ static void walk(OrrFormManifest *manifest, const OrrNode *node, gint64 replicas
     replicas = predictor(manifest, node, orr_form_manifest_pods(node, replicas));
     note_machine(manifest, node);
     note_workers(manifest, node);
+    add_ray_job(manifest, node);
     if (orr_node_get(node, "containers")) manifest->volumes = orr_node_get(node, "volumes");
     if (orr_node_get(node, "image") || orr_node_get(node, "modelFormat") ||
         (orr_node_get(node, "args") && orr_node_get(node, "command")))
@@ -433,16 +446,6 @@ static void walk(OrrFormManifest *manifest, const OrrNode *node, gint64 replicas
 }
 
 /* --- Tasks of SkyPilot and dstack --- */
-
-/* A script under @key: one text, or a list of commands. */
-static void add_commands(OrrFormManifest *manifest, const OrrLaunchCommand *like,
-                         const OrrNode *node) {
-  if (!node) return;
-  ORR_EACH_ITEM(item, orr_node_as(ORR_NODE_LIST, node)) add_commands(manifest, like, item);
-  if (node->kind != ORR_NODE_SCALAR) return;
-  const OrrLaunchWord script = {.text = node->text, .place = node->place};
-  orr_form_manifest_add_script(manifest, like, &script);
-}
 
 /* SkyPilot: setup, run, envs, resources.accelerators. dstack: commands, env, resources.gpu. */
 static gboolean read_task(OrrFormManifest *manifest, const OrrNode *tree) {

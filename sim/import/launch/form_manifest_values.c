@@ -12,8 +12,16 @@
  *
  * An engine's options become its command line, so that the engine's own table reads them.
  */
+#include "sim/base/quantity.h"
 #include "sim/base/yaml_foreign.h"
 #include "sim/import/launch/launch_private.h"
+
+gint64 orr_form_manifest_number(const OrrNode *map, const char *key, gint64 fallback) {
+  double number = 0;
+  const char *text = orr_node_get_text(map, key);
+  if (!text || !orr_quantity_parse(text, ORR_UNIT_NONE, &number, NULL)) return fallback;
+  return number >= 0 && number < 1e6 ? (gint64)number : fallback;
+}
 
 /* "tensorParallelSize", "tensor_parallel_size": "tensor-parallel-size". Newly allocated. */
 static char *plain_key(const char *key) {
