@@ -135,7 +135,7 @@ static gboolean connect_file(OrrStore *store, int flags, GError **error) {
     return orr_store_fail(store, "cannot be opened", error);
   orr_foreign_distrust(store->db);
   orr_store_wait(store);
-  return TRUE;
+  return orr_store_effects(store, error);
 }
 
 /* A view with the name of a table would answer in its place, with any content and for any time. */

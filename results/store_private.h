@@ -63,6 +63,9 @@ gboolean orr_store_ask_number(const OrrStore *store, const char *sql, gint64 *re
 /* The next run's number that is neither taken nor reserved by a sweep. */
 gboolean orr_store_next_run(const OrrStore *store, gint64 *ret_id, GError **error);
 
+/* Makes the SQL functions of the view `sensitivity` (store_effects.c). */
+gboolean orr_store_effects(const OrrStore *store, GError **error);
+
 /* Migrates a database of an older version, which is open for writing. */
 gboolean orr_store_migrate(const OrrStore *store, GError **error);
 

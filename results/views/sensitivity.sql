@@ -14,9 +14,7 @@
 --
 -- Means over points mislead where constraints remove some combinations of axes: effect_percent compares only points that
 -- differ in this axis alone, and skips a point without such a counterpart. The values of each axis are numbered; the
--- numbers of a point are the digits of one integer, its code. Points with equal codes, less the axis' own digit, differ
--- in that axis alone. `id` names a digit of an axis, and `others` the code without it; each holds the axis' number, below
--- 64, too.
+-- numbers of a point are the digits of one integer, its code (results/store_effects.c).
 WITH RECURSIVE asked AS (
   SELECT run_id AS id, n_points, objective FROM sweep WHERE run_id <= :run ORDER BY run_id DESC LIMIT 1
 ),
@@ -49,7 +47,11 @@ stride (k, stride) AS (
   SELECT stride.k + 1, stride * n FROM stride JOIN axis ON axis.k = stride.k
 ),
 setting AS MATERIALIZED (
-  SELECT level.path, level.value, axis.k, axis.n, stride.stride, stride.stride * level.step AS part
+  SELECT
+    level.path,
+    level.value,
+    stride.stride * level.step AS part,
+    row_number() OVER (ORDER BY axis.k, level.step) - 1 AS place
   FROM level
   JOIN axis ON axis.path = level.path
   JOIN stride ON stride.k = axis.k
@@ -68,29 +70,25 @@ point AS MATERIALIZED (
   JOIN last ON last.rung = +p.rung
   CROSS JOIN wanted
 ),
-digit AS MATERIALIZED (SELECT DISTINCT k, n, stride FROM setting),
-piece AS (
-  SELECT run_id, value, stride * (code / stride % n) * 64 + k AS id, (code - stride * (code / stride % n)) * 64 + k AS others
-  FROM digit
-  CROSS JOIN point
+size AS MATERIALIZED (SELECT group_concat(n) AS list FROM (SELECT n FROM axis ORDER BY k)),
+effects AS MATERIALIZED (
+  SELECT orr_effects(code, point.value, run_id, sign, list) AS list
+  FROM point
+  CROSS JOIN wanted
+  CROSS JOIN size
 ),
-alike AS (
-  SELECT id, run_id, value, avg(value) OVER like_it AS mean, count(value) OVER like_it AS n
-  FROM piece
-  WINDOW like_it AS (PARTITION BY others)
-),
-summed AS MATERIALIZED ( -- with a single min(), SQLite takes run_id from the row with the minimum
+summed AS (
   SELECT
-    id,
-    count(*) AS points,
-    count(value) AS answered,
-    avg(value) AS mean,
-    100.0 * avg(iif(n > 1, value / nullif(mean, 0) - 1, NULL)) AS effect_percent,
-    min(wanted.sign * value) AS least,
-    iif(value IS NULL, NULL, run_id) AS best_run
-  FROM alike
-  CROSS JOIN (SELECT sign FROM wanted) AS wanted
-  GROUP BY id
+    each.key AS place,
+    json_extract(each.value, '$[0]') AS points,
+    json_extract(each.value, '$[1]') AS answered,
+    orr_real(json_extract(each.value, '$[2]')) AS mean,
+    100.0 * orr_real(json_extract(each.value, '$[3]')) AS effect_percent,
+    orr_real(json_extract(each.value, '$[4]')) AS least,
+    json_extract(each.value, '$[5]') AS best_run
+  FROM effects
+  CROSS JOIN json_each(effects.list) each
+  WHERE json_extract(each.value, '$[0]') > 0
 )
 SELECT
   setting.path AS axis,
@@ -103,6 +101,6 @@ SELECT
   best_run,
   100.0 * least / nullif(min(least) OVER (), 0) AS of_best_percent
 FROM summed
-JOIN setting ON setting.part * 64 + setting.k = summed.id
+JOIN setting ON setting.place = summed.place
 CROSS JOIN wanted
 ORDER BY axis, setting.part;
