@@ -180,6 +180,11 @@ static const char *const verdicts[] = {
     "slow, and looks like one known fault", "slow, and looks like several known faults",
     "slow, and none of the known faults explains it"};
 
+static const char *verdict_of(const OrrNcclDiagnosis *d) {
+  const gboolean tried = d->verdict != ORR_NCCL_UNEXPLAINED || d->fits->len > 0;
+  return tried ? verdicts[d->verdict] : "slow; no known fault was tried";
+}
+
 /* --- JSON --- */
 
 static void add_fits(GString *out, const OrrNcclDiagnosis *d) {
@@ -277,8 +282,8 @@ static void print_text(const Compared *one) {
                 "machine should reach",
                 orr_page_bytes(page, last->bytes), orr_collective_words[one->question.op],
                 size.measured_bus, 100 * size.measured_bus / size.expected_bus, size.expected_bus);
-  orr_page_line(page, "verdict", "%s (%u of %u sizes slow, %u fast)", verdicts[d->verdict],
-                d->n_slow, d->n, d->n_fast);
+  orr_page_line(page, "verdict", "%s (%u of %u sizes slow, %u fast)", verdict_of(d), d->n_slow,
+                d->n, d->n_fast);
   if (d->verdict == ORR_NCCL_UNEXPLAINED && d->fits->len == 0)
     orr_page_line(page, "", "no fault was replayed: a curve has a shape from 3 sizes on");
   if (!d->has_band)

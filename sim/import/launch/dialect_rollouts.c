@@ -216,17 +216,16 @@ static void settle_verl(OrrLaunchDraft *draft) {
                                     "recompute-granularity",
                     recompute[] = "workload.update.recompute";
   const char *config = orr_launch_draft_value(draft, &orr_dialect_verl, "config-name");
-  const gboolean is_megatron = config && strstr(config, "megatron");
-  const char *kind = is_megatron ? "distributed-optimizer" : "fsdp";
+  const char *kind = config && strstr(config, "megatron") ? "distributed-optimizer" : "fsdp";
   if (!orr_launch_draft_get(draft, sharding))
     orr_launch_draft_set(draft, sharding, kind, NULL, "the trainer of verl's config");
   const gboolean is_fsdp = strcmp(orr_launch_draft_get(draft, sharding), "fsdp") == 0;
-  if (!is_fsdp && !orr_launch_draft_find(draft, &orr_dialect_verl, granularity))
-    orr_launch_draft_set(draft, recompute, "none", NULL, "no recompute_granularity of Megatron");
-  else if (is_fsdp && !orr_launch_draft_get(draft, recompute) &&
-           !orr_launch_draft_find(draft, &orr_dialect_verl,
-                                  "actor-rollout-ref.model.enable-gradient-checkpointing"))
-    orr_launch_draft_set(draft, recompute, "full", NULL, by_default);
+  if (!is_fsdp)
+    orr_launch_draft_set(draft, "workload.update.stack", "megatron-core-25.09", NULL,
+                         "verl's Megatron worker");
+  const char *own = is_fsdp ? "actor-rollout-ref.model.enable-gradient-checkpointing" : granularity;
+  if (!orr_launch_draft_find(draft, &orr_dialect_verl, own))
+    orr_launch_draft_set(draft, recompute, is_fsdp ? "full" : "none", NULL, by_default);
   orr_launch_trainer_verl_groups(draft);
   set_offload(draft);
 }
