@@ -1,5 +1,5 @@
 -- Which runs are here, newest first, and what did each answer?
--- reads: sweep(n_points); sweep_point(status); run_label(label); training_result(iteration_time_s, mfu, n_gpus, fits); serving_result(output_tokens_per_s, ttft_mean_s, tpot_mean_s); collectives_result(time_s, busbw_bytes_per_s); campaign_result(goodput); cluster_result(jct_mean_s, utilization)
+-- reads: sweep(n_points); sweep_point(status); run_label(label); training_result(iteration_time_s, mfu, n_gpus, fits); serving_result(output_tokens_per_s, ttft_mean_s, tpot_mean_s); collectives_result(time_s, busbw_bytes_per_s); campaign_result(goodput); cluster_result(jct_mean_s, utilization); post_training_result(step_time_s, tokens_per_s_per_gpu); diffusion_result(latency_s, outputs_per_s); step_result(step_s, samples_per_s); trace_result(time_s)
 -- takes: most (the most runs; 20 when not given)
 -- takes: points (1: include the points of sweeps)
 -- rows-from: any run
@@ -55,6 +55,10 @@ SELECT
     WHEN v.run_id IS NOT NULL THEN printf('%.4g tokens/s, TTFT %.3g s, TPOT %.3g ms', v.output_tokens_per_s, v.ttft_mean_s, 1000 * v.tpot_mean_s)
     WHEN j.run_id IS NOT NULL THEN printf('completion %.4g h, %.1f %% of GPUs held', j.jct_mean_s / 3600, 100 * j.utilization)
     WHEN c.run_id IS NOT NULL THEN printf('%.4g ms, busbw %.4g GB/s', 1000 * c.time_s, c.busbw_bytes_per_s / 1e9)
+    WHEN r.run_id IS NOT NULL THEN printf('%.4g s per step, %.4g tokens/s per GPU', r.step_time_s, r.tokens_per_s_per_gpu)
+    WHEN p.run_id IS NOT NULL THEN printf('%.4g s, %.4g outputs/s', p.latency_s, p.outputs_per_s)
+    WHEN e.run_id IS NOT NULL THEN printf('%.4g s per step, %.4g samples/s', e.step_s, e.samples_per_s)
+    WHEN x.run_id IS NOT NULL THEN printf('%.4g s', x.time_s)
     ELSE ''
   END AS answer,
   CASE
@@ -73,4 +77,8 @@ LEFT JOIN training_result t ON t.run_id = s.id
 LEFT JOIN serving_result v ON v.run_id = s.id
 LEFT JOIN cluster_result j ON j.run_id = s.id
 LEFT JOIN collectives_result c ON c.run_id = s.id
+LEFT JOIN post_training_result r ON r.run_id = s.id
+LEFT JOIN diffusion_result p ON p.run_id = s.id
+LEFT JOIN step_result e ON e.run_id = s.id
+LEFT JOIN trace_result x ON x.run_id = s.id
 ORDER BY s.id DESC;

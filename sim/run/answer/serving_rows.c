@@ -453,6 +453,17 @@ static double holders(const OrrServingWork *work, const OrrServedGroup *group) {
   return (double)(group->params.replicas - CLAMP(prefills, 0, group->params.replicas));
 }
 
+/* Requests that fill @room tokens: @own tokens of each, and the prefixes that any of n requests
+ * has, of @prefixes with @shared tokens drawn alike: prefixes (1 - (1 - 1/prefixes)^n). */
+static double filling(double room, double own, double shared, double prefixes) {
+  double low = 0, high = room / own;
+  for (guint i = 0; i < 60 && shared > 0; i++) {
+    const double n = (low + high) / 2, in_use = prefixes * (1 - pow(1 - 1 / prefixes, n));
+    *(shared * in_use + n * own < room ? &low : &high) = n;
+  }
+  return high;
+}
+
 /* NAN: none completed. Of groups that share GPUs one is awake on each: the smallest counts. */
 static double full_requests(const OrrServingWork *work) {
   double full = 0, awake = 0;
@@ -460,10 +471,10 @@ static double full_requests(const OrrServingWork *work) {
   ORR_EACH_AT(i, const OrrServedGroup, group, work->groups) {
     const double shared = shared_tokens(work, group);
     const double room = (double)(group->n_blocks * group->params.parallel.dp_attention *
-                                 work->params.engine.block_size) -
-                        shared * (double)MAX(work->params.distinct_prefixes, 1);
+                                 work->params.engine.block_size);
     const double here =
-        holders(work, group) * fmax(room, 0) / fmax(mean_tokens(work, group) - shared, 1);
+        holders(work, group) * filling(room, fmax(mean_tokens(work, group) - shared, 1), shared,
+                                       (double)MAX(work->params.distinct_prefixes, 1));
     const gboolean shares = orr_serving_groups_shares(&work->params, i);
     full += shares ? 0 : awake;
     awake = shares ? fmin(awake, here) : here;
