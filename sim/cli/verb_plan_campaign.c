@@ -52,6 +52,7 @@ static void print_json(const OrrCampaignAdvice *advice, const GPtrArray *warning
     orr_json_write_text(out, "subject", row->subject);
     orr_json_write_text(out, "choice", row->choice);
     orr_json_write_number(out, "value", row->value);
+    if (row->topic == ORR_ADVICE_CHECKPOINTS) orr_json_write_int(out, "keep", row->keep);
     orr_json_write_number(out, "goodput", row->goodput);
     orr_json_write_number(out, "gain", row->gain);
     orr_json_write_number(out, "late_goodput", row->late_goodput);
@@ -220,7 +221,9 @@ const OrrCommand orr_verb_plan_campaign = {
     .more = "Simulates the scenario's campaign again and again, each time with one thing changed "
             "and the same seeds: the interval of each tier of checkpoints, the number of spare "
             "nodes, the policy, and half the time of each phase. Each line has the goodput, how "
-            "much that is above the scenario's own, and the hours of useful training gained. "
+            "much that is above the scenario's own, and the hours of useful training gained. A "
+            "shorter interval keeps more checkpoints where the scenario keeps several, so that "
+            "they reach as far back; its line says how many. "
             "Young's and Daly's intervals, the expected ETTR for one tier, and the spares of an "
             "M/G/infinity queue are printed with them. Where measured checkpoints say how far off "
             "stalls "

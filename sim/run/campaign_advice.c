@@ -72,6 +72,13 @@ static void range_of(double young_s, double now_s, int *ret_from, int *ret_to) {
   *ret_to = (int)CLAMP(ceil(at) + 1, REACH, MOST_REACH);
 }
 
+/* The interval of @tier, and how many checkpoints it keeps if not @keep. */
+static char *interval_text(const OrrCampaignTier *tier, gint64 keep) {
+  g_autofree char *interval = orr_quantity_format(tier->interval_s, ORR_UNIT_SECONDS);
+  return tier->keep == keep ? g_steal_pointer(&interval)
+                            : g_strdup_printf("%s, keep %ld", interval, tier->keep);
+}
+
 static void advise_tier(const Adviser *adviser, OrrCampaignReady *ready, guint i) {
   int from = 0, to = 0;
   OrrCampaignTier *tier = &g_array_index(ready->tiers, OrrCampaignTier, i);
@@ -89,15 +96,15 @@ static void advise_tier(const Adviser *adviser, OrrCampaignReady *ready, guint i
   for (int k = from; k <= to; k++) {
     const double factor = ldexp(1, k);
     tier->interval_s = now_s * factor;
-    /* As much time is kept: silent corruption must find a checkpoint from before it. */
-    tier->keep = MAX(keep, (gint64)ceil((double)keep / factor));
-    add_row(
-        adviser, &ready->input,
-        (OrrCampaignAdviceRow){.topic = ORR_ADVICE_CHECKPOINTS,
-                               .subject = name,
-                               .choice = orr_quantity_format(tier->interval_s, ORR_UNIT_SECONDS),
-                               .value = tier->interval_s,
-                               .is_now = k == 0});
+    /* They reach as far back, so that silent corruption finds a checkpoint from before it. */
+    tier->keep = MAX(keep, 1 + (gint64)ceil((double)(keep - 1) / factor));
+    add_row(adviser, &ready->input,
+            (OrrCampaignAdviceRow){.topic = ORR_ADVICE_CHECKPOINTS,
+                                   .subject = name,
+                                   .choice = interval_text(tier, keep),
+                                   .value = tier->interval_s,
+                                   .keep = tier->keep,
+                                   .is_now = k == 0});
   }
   tier->interval_s = now_s;
   tier->keep = keep;

@@ -4,8 +4,9 @@
  *
  * States are replayed once. Every choice changes one thing of the scenario, and meets the same
  * failures, so that differences are known better than each goodput. A shorter interval keeps more
- * checkpoints, so that they reach as far back. Each choice is simulated once more with stalls as
- * long as measured ones may be, which says whether it is still the best.
+ * checkpoints where several are kept, so that they reach as far back; the choice says how many.
+ * Each choice is simulated once more with stalls as long as measured ones may be, which says
+ * whether it is still the best.
  */
 #pragma once
 
@@ -25,6 +26,7 @@ typedef struct {
   const char *subject; /* checkpoints: the tier; half: what; else NULL. Lives as long as programs */
   char *choice;
   double value;         /* checkpoints: the interval in seconds; spares: nodes; else NAN */
+  gint64 keep;          /* checkpoints: how many the tier keeps; else 0 */
   double goodput, gain; /* gain: over the scenario's own */
   double late_goodput;  /* with stalls at the upper ends of their errors; NAN: none is known */
   gboolean is_now;      /* the scenario's own choice */

@@ -71,6 +71,31 @@ static void test_chooses_differently(void) {
   g_assert_cmpfloat(best_interval_s(advice, TRUE), >=, 1.9 * best_interval_s(advice, FALSE));
 }
 
+/* Of 10 checkpoints every 1,800 s the oldest lies 9 x 1,800 s = 4.5 h back. Every 225 s, an eighth,
+ * 1 + 9 x 8 = 73 reach as far, and every 3,600 s the 10 reach further. One alone reaches back to
+ * nothing and stays alone. */
+static void test_keep(void) {
+  static const struct {
+    const char *keep;
+    gint64 keeps[2]; /* every 225 s and 3,600 s */
+    const char *choice;
+  } cases[] = {{"10", {73, 10}, "225 s, keep 73"}, {"1", {1, 1}, "225 s"}};
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+    g_autofree char *sets = g_strdup_printf(
+        "campaign.checkpoints=[{tier: storage, mode: sync, interval: 30 min, keep: %s}]",
+        cases[i].keep);
+    g_autoptr(OrrCampaignAdvice) advice = advice_of(sets, NAN);
+    guint n = 0;
+    ORR_EACH(const OrrCampaignAdviceRow, row, advice->rows) {
+      if (row->value != 225 && row->value != 3600) continue;
+      g_assert_cmpint(row->keep, ==, cases[i].keeps[row->value == 3600]);
+      if (row->value == 225) g_assert_cmpstr(row->choice, ==, cases[i].choice);
+      n++;
+    }
+    g_assert_cmpuint(n, ==, 2);
+  }
+}
+
 /* Where nothing says how far off stalls are, nothing is simulated twice. */
 static void test_unknown(void) {
   g_autoptr(OrrCampaignAdvice) advice = advice_of("", NAN);
@@ -83,5 +108,6 @@ int main(int argc, char **argv) {
   g_test_add_func("/campaign-advice/late", test_late);
   g_test_add_func("/campaign-advice/chooses-differently", test_chooses_differently);
   g_test_add_func("/campaign-advice/unknown", test_unknown);
+  g_test_add_func("/campaign-advice/keep", test_keep);
   return g_test_run();
 }
