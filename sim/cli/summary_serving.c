@@ -160,6 +160,9 @@ static void add_steady_beside(OrrPage *page, const OrrServingResult *r, const ch
       r->steady_requests_per_s, orr_page_count(page, r->steady_output_tokens_per_s), window);
 }
 
+/* Residence times after which a run without a steady state is not too short. */
+enum { LONG_RUN = 30 };
+
 static void add_steady(OrrPage *page, const OrrServing *params, const OrrServingResult *r) {
   const OrrArrival *load = (const OrrArrival *)params->load.entry;
   const char *stays = orr_page_seconds(page, r->residence_s);
@@ -173,6 +176,10 @@ static void add_steady(OrrPage *page, const OrrServing *params, const OrrServing
         "not shown: the run is too short for conversations, which last longer than the %s "
         "that a request stays; start and end are in the rates",
         stays);
+  else if (!r->steady && r->residence_s > 0 && r->duration_s > LONG_RUN * r->residence_s)
+    orr_page_line(page, "steady",
+                  "not shown: too few requests, or a load that changes; start and end are in the "
+                  "rates");
   else if (!r->steady && r->residence_s > 0)
     orr_page_line(page, "steady",
                   "not shown: the run is %.3g times the %s that a request stays; start and end "

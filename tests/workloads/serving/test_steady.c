@@ -128,6 +128,25 @@ static void test_overload(void) {
   }
 }
 
+/* Rates that grow from 0.02 to 0.28 per second, of 0.4 that four servers answer: the requests in
+ * the system grow with the rate and stay no longer, so nothing is overloaded. From 0.2 to 1 the
+ * last arrive faster than they are served, and stay ever longer. */
+static void test_growing_load(void) {
+  static const struct {
+    const char *load;
+    gboolean is_overload;
+  } cases[] = {
+      {"{kind: ramp, from: 0.02, to: 0.28, duration: 8000 s};workload.requests=1100", FALSE},
+      {"{kind: ramp, from: 0.2, to: 1, duration: 2000 s};workload.requests=1100", TRUE}};
+  for (guint i = 0; i < G_N_ELEMENTS(cases); i++)
+    for (int seed = 1; seed <= 10; seed++) {
+      g_autofree char *sets = g_strdup_printf("seed=%d;workload.load=%s", seed, cases[i].load);
+      g_autoptr(OrrOutcome) outcome = four_servers("", sets);
+      g_assert_cmpint(outcome->result.serving.saturated, ==, cases[i].is_overload);
+      g_assert_true((outcome->result.serving.growth_rps > 0) == cases[i].is_overload);
+    }
+}
+
 /* A run whose requests have all arrived before a tenth is served is too short for a steady
  * state; its queue grows all the same, by what arrives less what is served: 4 less 0.4 a second. */
 static void test_short_overload(void) {
@@ -389,6 +408,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/workloads/serving/steady/length", test_length);
   g_test_add_func("/workloads/serving/steady/waves", test_waves);
   g_test_add_func("/workloads/serving/steady/overload", test_overload);
+  g_test_add_func("/workloads/serving/steady/growing-load", test_growing_load);
   g_test_add_func("/workloads/serving/steady/short-overload", test_short_overload);
   g_test_add_func("/workloads/serving/steady/misses", test_misses);
   g_test_add_func("/workloads/serving/steady/rejected", test_rejected);

@@ -219,25 +219,36 @@ static double growth_early(const Run *run) {
 }
 
 typedef struct {
-  double per_s, error; /* of the slope of the number in the system, and its standard error */
-  double relative;     /* growth over the window, of the mean number */
+  double per_s, error; /* of the slope of what batches hold, and its standard error */
+  double relative;     /* growth over the window, of the mean */
 } Slope;
 
-static Slope slope_over(const Run *run, const OrrSteady *steady) {
-  const double width_s = (steady->end_s - steady->begin_s) / BATCHES;
+static Slope slope_of(const double *values, double width_s) {
   const double middle = (BATCHES - 1) / 2.0;
-  double means[BATCHES], sum = 0, slope = 0, squares = 0, left = 0;
+  double sum = 0, slope = 0, squares = 0, left = 0;
   for (int k = 0; k < BATCHES; k++) {
-    const double from_s = steady->begin_s + k * width_s;
-    means[k] = mean_between(run, from_s, from_s + width_s);
-    sum += means[k];
-    slope += (k - middle) * means[k];
+    sum += values[k];
+    slope += (k - middle) * values[k];
     squares += (k - middle) * (k - middle);
   }
   slope /= squares;
-  for (int k = 0; k < BATCHES; k++) left += pow(means[k] - sum / BATCHES - slope * (k - middle), 2);
+  for (int k = 0; k < BATCHES; k++)
+    left += pow(values[k] - sum / BATCHES - slope * (k - middle), 2);
   const double error = sqrt(left / (BATCHES - 2) / squares);
   return (Slope){slope / width_s, error / width_s, sum > 0 ? slope * BATCHES / (sum / BATCHES) : 0};
+}
+
+static gboolean is_growth(Slope slope) {
+  return slope.relative > growth_that_counts && slope.per_s > student_8 * slope.error;
+}
+
+/* Whether the load's own rate grows, by day or on a ramp, and explains the growth: by Little's law
+ * the number over the rate is the time in the system, and only in an overload does that grow. */
+static gboolean is_of_load(const double *means, const double *arrived, double width_s) {
+  double stays[BATCHES];
+  for (int k = 0; k < BATCHES; k++) stays[k] = means[k] / fmax(arrived[k], 1);
+  return is_growth(slope_of(arrived, width_s)) &&
+         slope_of(stays, width_s).relative <= growth_of_overload;
 }
 
 /* Whether conversations, which bring their requests over many batches, may have made the slope by
@@ -250,13 +261,19 @@ static gboolean is_wave(const Run *run, const OrrSteady *steady, double per_s) {
 
 /* Of a window that is long enough. */
 static void judge_slope(const Run *run, OrrSteady *steady) {
-  const Slope slope = slope_over(run, steady);
-  const gboolean grows =
-      slope.relative > growth_that_counts && slope.per_s > student_8 * slope.error;
+  const double width_s = (steady->end_s - steady->begin_s) / BATCHES;
+  double means[BATCHES], arrived[BATCHES];
+  for (int k = 0; k < BATCHES; k++) {
+    const double from_s = steady->begin_s + k * width_s;
+    means[k] = mean_between(run, from_s, from_s + width_s);
+    arrived[k] = arrivals_by(run, from_s + width_s) - arrivals_by(run, from_s);
+  }
+  const Slope slope = slope_of(means, width_s);
   if (!run->is_bounded && slope.relative > growth_of_overload &&
-      slope.per_s > student_8_sure * slope.error && !is_wave(run, steady, slope.per_s))
+      slope.per_s > student_8_sure * slope.error && !is_wave(run, steady, slope.per_s) &&
+      !is_of_load(means, arrived, width_s))
     steady->growth_rps = slope.per_s;
-  else if (!grows)
+  else if (!is_growth(slope))
     steady->state = ORR_STEADY_HOLDS;
 }
 
