@@ -217,6 +217,7 @@ static void settle_verl(OrrLaunchDraft *draft) {
                     recompute[] = "workload.update.recompute";
   const char *config = orr_launch_draft_value(draft, &orr_dialect_verl, "config-name");
   const char *kind = config && strstr(config, "megatron") ? "distributed-optimizer" : "fsdp";
+  orr_dialect_rollouts_commands_config(draft);
   if (!orr_launch_draft_get(draft, sharding))
     orr_launch_draft_set(draft, sharding, kind, NULL, "the trainer of verl's config");
   const gboolean is_fsdp = strcmp(orr_launch_draft_get(draft, sharding), "fsdp") == 0;

@@ -46,6 +46,18 @@ static const struct {
                 {&orr_dialect_slime, "megatron-core", "sglang"},
                 {&orr_dialect_megatron_grpo, "megatron-core", "vllm"}};
 
+void orr_dialect_rollouts_commands_config(OrrLaunchDraft *draft) {
+  static const char *const shipped[] = {"ppo_trainer", "ppo_megatron_trainer", NULL};
+  const char *config = orr_launch_draft_value(draft, &orr_dialect_verl, "config-name");
+  g_autofree char *base = config ? g_path_get_basename(config) : NULL;
+  if (!base) return;
+  if (g_str_has_suffix(base, ".yaml")) base[strlen(base) - strlen(".yaml")] = 0;
+  g_autofree char *file = g_strconcat(base, ".yaml", NULL);
+  if (!g_strv_contains(shipped, base) && !orr_launch_form_source(draft, file))
+    orr_launch_config_skip(draft, &orr_dialect_verl, "config-name",
+                           "it was not given: add it to the command line");
+}
+
 static void set_newest(OrrLaunchDraft *draft, const char *path, const char *family) {
   g_autofree char *newest = g_strconcat(family, "-9999", NULL);
   g_autofree char *name = orr_stack_resolve(draft->library, newest);

@@ -16,16 +16,6 @@ static const OrrLaunchDialect *const own = &orr_dialect_sglang;
 
 #include "sim/import/launch/own_keys.inc"
 
-/* --- Converters --- */
-
-/* Weights and cache share this fraction of the memory; what is outside is not reserved again. */
-static void convert_static(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
-                           const OrrLaunchRule *rule) {
-  orr_launch_serving_fraction(draft, setting, rule);
-  orr_launch_draft_set(draft, "workload.engine.reserved", "1.4 GiB", setting,
-                       "context and communicator; the rest of the memory is outside of it");
-}
-
 /* --- Finish --- */
 
 static gint64 whole(OrrLaunchDraft *draft, const char *key, gint64 fallback) {
@@ -176,8 +166,6 @@ static void finish(OrrLaunchDraft *draft) {
   finish_layout(draft); /* last: it compares servers */
 }
 
-static const OrrLaunchConverter converters[] = {{"static", convert_static}, {NULL, NULL}};
-
 const OrrLaunchDialect orr_dialect_sglang = {
     .name = "sglang",
     .kind = "serving",
@@ -185,6 +173,5 @@ const OrrLaunchDialect orr_dialect_sglang = {
     .port = "30000",
     .has_model_option = TRUE,
     .client = &orr_dialect_sglang_bench,
-    .converters = converters,
     .finish = finish,
 };

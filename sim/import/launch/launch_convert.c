@@ -144,6 +144,7 @@ const OrrLaunchConverter orr_launch_converters[] = {
     {"model", orr_launch_serving_model},
     {"positive", convert_positive},
     {"quantization", orr_launch_serving_quantization},
+    {"static", orr_launch_serving_static},
     {"unit ", convert_unit},
     {NULL, NULL},
 };

@@ -61,6 +61,17 @@ void orr_launch_serving_fraction(OrrLaunchDraft *draft, OrrLaunchSetting *settin
                        setting, NULL);
 }
 
+void orr_launch_serving_static(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                               const OrrLaunchRule *rule) {
+  static const char fraction[] = "gpu-memory-utilization";
+  g_assert(g_str_has_suffix(rule->path, fraction));
+  g_autofree char *engine = g_strndup(rule->path, strlen(rule->path) - strlen(fraction));
+  g_autofree char *reserved = g_strconcat(engine, "reserved", NULL);
+  orr_launch_serving_fraction(draft, setting, rule);
+  orr_launch_draft_set(draft, reserved, "1.4 GiB", setting,
+                       "context and communicator; the rest of the memory is outside of it");
+}
+
 /* --- Words --- */
 
 /* A scenario's word for a word of an engine. @to NULL: not simulated; "": nothing to set. */

@@ -28,6 +28,10 @@ void orr_launch_serving_count(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
 /* A fraction from 0 to 1. */
 void orr_launch_serving_fraction(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
                                  const OrrLaunchRule *rule);
+/* SGLang's: weights and cache share this fraction of the memory, so the rest is reserved only
+ * once. */
+void orr_launch_serving_static(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
+                               const OrrLaunchRule *rule);
 /* The word of a method of quantization: `quantization`. "auto" and words that leave the format to
  * the checkpoint set nothing. */
 void orr_launch_serving_quantization(OrrLaunchDraft *draft, OrrLaunchSetting *setting,

@@ -119,6 +119,8 @@ void orr_dialect_rollouts_choose(OrrLaunchDraft *draft, const OrrLaunchDialect *
 
 /* dialect_rollouts_commands.c: the batch of slime that other keys of it say. */
 void orr_dialect_rollouts_commands_slime(OrrLaunchDraft *draft);
+/* Says so where verl's config is not one of its own and was not given. */
+void orr_dialect_rollouts_commands_config(OrrLaunchDraft *draft);
 /* The reward model that a launcher loads; the actor's where the library lacks it. Call when the
  * model is set. */
 void orr_dialect_rollouts_commands_reward(OrrLaunchDraft *draft, const OrrLaunchDialect *dialect);
