@@ -41,7 +41,7 @@ static void clear_stream(gpointer data) {
   g_clear_pointer(&stream->outer, g_array_unref);
 }
 
-static void clear_routine(gpointer routine) { g_array_unref(((OrrRoutine *)routine)->ops); }
+static void clear_routine(gpointer routine) { g_rc_box_release(((OrrRoutine *)routine)->ops); }
 
 OrrProgram *orr_program_new(void) {
   OrrProgram *program = g_new0(OrrProgram, 1);

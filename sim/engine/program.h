@@ -186,6 +186,10 @@ gboolean orr_program_uncontended(const OrrProgram *program);
 gboolean orr_program_replay_alike(const OrrProgram *a, const OrrProgram *b);
 guint64 orr_program_replay_hash(const OrrProgram *program);
 
+/* Stores once which routines and comms @program and @like, another job's, have alike. Neither gets
+ * more of them afterwards. */
+void orr_program_share_built(OrrProgram *program, const OrrProgram *like);
+
 /* Queries. */
 guint orr_program_n_lanes(const OrrProgram *program);
 guint orr_program_n_streams(const OrrProgram *program);

@@ -78,29 +78,33 @@ static gboolean same_bandwidths(const OrrProgram *a, const OrrProgram *b) {
   return TRUE;
 }
 
-static gboolean same_ops(const GArray *a, const guint32 *targets_a, const GArray *b,
-                         const guint32 *targets_b) {
-  gboolean same = a->len == b->len;
-  for (guint i = 0; same && i < a->len; i++) {
-    const OrrOp *x = AT(a, OrrOp, i), *y = AT(b, OrrOp, i);
-    same = x->kind == y->kind && x->label == y->label && x->tag == y->tag &&
-           x->duration_s == y->duration_s &&
-           (targets_a ? targets_a[i] : x->target) == (targets_b ? targets_b[i] : y->target);
-  }
+static gboolean same_op(const OrrOp *x, guint32 target_x, const OrrOp *y, guint32 target_y) {
+  return x->kind == y->kind && x->label == y->label && x->tag == y->tag &&
+         x->duration_s == y->duration_s && target_x == target_y;
+}
+
+static gboolean same_stream(const OrrProgram *a, const OrrProgram *b, guint32 stream) {
+  const OrrStream *x = AT(a->streams, OrrStream, stream), *y = AT(b->streams, OrrStream, stream);
+  gboolean same = x->lane == y->lane && x->quiet == y->quiet && x->of_host == y->of_host &&
+                  x->ops->len == y->ops->len;
+  for (guint i = 0; same && i < x->ops->len; i++)
+    same = same_op(AT(x->ops, OrrOp, i), orr_program_target(a, stream, i), AT(y->ops, OrrOp, i),
+                   orr_program_target(b, stream, i));
+  return same;
+}
+
+static gboolean same_routine(const OrrRoutine *a, const OrrRoutine *b) {
+  gboolean same = a->stream == b->stream && a->helper == b->helper && a->n_ops == b->n_ops;
+  for (guint i = 0; same && a->ops != b->ops && i < a->n_ops; i++)
+    same = same_op(&a->ops[i], a->ops[i].target, &b->ops[i], b->ops[i].target);
   return same;
 }
 
 static gboolean same_streams(const OrrProgram *a, const OrrProgram *b) {
   gboolean same = a->streams->len == b->streams->len && a->routines->len == b->routines->len;
-  for (guint i = 0; same && i < a->streams->len; i++) {
-    const OrrStream *x = AT(a->streams, OrrStream, i), *y = AT(b->streams, OrrStream, i);
-    same = x->lane == y->lane && x->quiet == y->quiet && x->of_host == y->of_host &&
-           same_ops(x->ops, x->targets, y->ops, y->targets);
-  }
-  for (guint i = 0; same && i < a->routines->len; i++) {
-    const OrrRoutine *x = orr_program_routine(a, i), *y = orr_program_routine(b, i);
-    same = x->stream == y->stream && x->helper == y->helper && same_ops(x->ops, NULL, y->ops, NULL);
-  }
+  for (guint i = 0; same && i < a->streams->len; i++) same = same_stream(a, b, i);
+  for (guint i = 0; same && i < a->routines->len; i++)
+    same = same_routine(orr_program_routine(a, i), orr_program_routine(b, i));
   return same;
 }
 
@@ -145,4 +149,23 @@ gboolean orr_program_replay_alike(const OrrProgram *a, const OrrProgram *b) {
          a->uncontended == b->uncontended && same_repeat(&a->repeat, &b->repeat) &&
          same_rows(a, b) && same_bandwidths(a, b) && same_lanes(a, b) && same_comms(a, b) &&
          same_streams(a, b);
+}
+
+static gboolean same_memory(const GArray *a, const GArray *b) {
+  return a->len == b->len &&
+         (a->len == 0 || memcmp(a->data, b->data, a->len * g_array_get_element_size(a)) == 0);
+}
+
+void orr_program_share_built(OrrProgram *program, const OrrProgram *like) {
+  if (program->comms != like->comms && same_memory(program->comms, like->comms)) {
+    g_array_unref(program->comms);
+    program->comms = g_array_ref(like->comms);
+  }
+  for (guint i = 0; i < MIN(program->routines->len, like->routines->len); i++) {
+    OrrRoutine *routine = AT(program->routines, OrrRoutine, i);
+    const OrrRoutine *other = orr_program_routine(like, i);
+    if (routine->ops == other->ops || !same_routine(routine, other)) continue;
+    g_rc_box_release(routine->ops);
+    routine->ops = g_rc_box_acquire(other->ops);
+  }
 }

@@ -113,18 +113,14 @@ OrrSpan orr_program_part_span(const OrrSpan *span, const OrrProgramOffset *offse
 }
 #pragma GCC diagnostic pop
 
-static void merge_ops(GArray *merged, const GArray *ops, const OrrProgramOffset *offset) {
-  ORR_EACH(OrrOp, op, ops) ORR_APPEND(merged, OrrOp, merged_op(op, offset));
-}
-
 static void merge_routines(OrrProgram *merged, const OrrProgram *part,
                            const OrrProgramOffset *offset) {
   for (guint i = 0; i < part->routines->len; i++) {
     const OrrRoutine *own = orr_program_routine(part, i);
-    const OrrRoutine routine = {g_array_new(FALSE, FALSE, sizeof(OrrOp)),
+    const OrrRoutine routine = {orr_program_room(own->n_ops), own->n_ops,
                                 own->stream + offset->first_stream,
                                 own->helper + offset->first_stream};
-    merge_ops(routine.ops, own->ops, offset);
+    for (guint k = 0; k < own->n_ops; k++) routine.ops[k] = merged_op(&own->ops[k], offset);
     g_array_append_val(merged->routines, routine);
   }
 }

@@ -39,7 +39,8 @@ typedef struct {
 } OrrStream;
 
 typedef struct {
-  GArray *ops;    /* OrrOp */
+  OrrOp *ops; /* a reference-counted box (g_rc_box_alloc) of just their size */
+  guint n_ops;
   guint32 stream; /* the stream that calls it */
   guint32 helper; /* the stream of its BESIDE ops */
 } OrrRoutine;
@@ -138,6 +139,9 @@ void orr_use_rows_init(OrrUseRows *rows);
 void orr_use_rows_clear(OrrUseRows *rows);
 /* ends a row: the uses appended since the last call */
 void orr_use_rows_end_row(OrrUseRows *rows);
+
+/* Room for the ops of a routine. */
+static inline OrrOp *orr_program_room(guint n) { return g_rc_box_alloc((n + 1) * sizeof(OrrOp)); }
 
 /* Gives the stream ops of its own, before they change. */
 void orr_program_unshare(OrrStream *stream);

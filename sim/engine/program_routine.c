@@ -28,7 +28,10 @@ guint32 orr_program_end_routine(OrrProgram *program, guint32 stream) {
     program->n_lost++;
     return 0;
   }
-  const OrrRoutine routine = {it->ops, stream, it->helper};
+  const guint n = it->ops->len;
+  const OrrRoutine routine = {orr_program_room(n), n, stream, it->helper};
+  if (n > 0) memcpy(routine.ops, it->ops->data, n * sizeof(OrrOp));
+  g_array_unref(it->ops);
   it->ops = g_steal_pointer(&it->outer);
   g_array_append_val(program->routines, routine);
   return program->routines->len - 1;
@@ -66,10 +69,10 @@ void orr_program_end_loop(OrrProgram *program, guint32 stream, gint64 times) {
 }
 
 const OrrOp *orr_program_routine_ops(const OrrProgram *program, guint32 routine, guint *ret_n) {
-  const GArray *ops =
-      routine < program->routines->len ? orr_program_routine(program, routine)->ops : NULL;
-  *ret_n = ops ? ops->len : 0;
-  return ops ? (const OrrOp *)(void *)ops->data : NULL;
+  const OrrRoutine *known =
+      routine < program->routines->len ? orr_program_routine(program, routine) : NULL;
+  *ret_n = known ? known->n_ops : 0;
+  return known ? known->ops : NULL;
 }
 
 double *orr_program_routine_begins(const OrrProgram *program, guint32 routine) {

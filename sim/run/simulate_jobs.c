@@ -100,6 +100,8 @@ static gboolean compile_job(Together *all, guint i, GError **error) {
   if (!job->fabric) job->fabric = orr_fabric_slice(all->world->fabric, gpus, job->spec->gpus);
   g_clear_pointer(&job->work, orr_work_free);
   job->work = compile_on(all, job, job->fabric, gpus, error);
+  if (job->work && i > 0) /* jobs of one kind often follow one another */
+    orr_program_share_built(job->work->program, all->jobs[i - 1].work->program);
   return job->work != NULL;
 }
 
