@@ -17,7 +17,8 @@ static const struct {
   const char *metric, *kind;
 } headlines[] = {{"iteration_time_s", "training"},   {"memory_peak_bytes", "training"},
                  {"ttft_mean_s", "serving"},         {"tpot_mean_s", "serving"},
-                 {"output_tokens_per_s", "serving"}, {"time_s", "collectives"}};
+                 {"output_tokens_per_s", "serving"}, {"time_s", "collectives"},
+                 {"tokens_per_s", "post-training"}};
 
 /* --- Life --- */
 

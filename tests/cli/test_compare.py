@@ -145,6 +145,15 @@ sweep:
         status, text, _ = call("compare", db, *(str(row["run_id"]) for row in jobs))
         check("runs that shared a machine have no verdict", status == 0 and
               ("shared its machine" in text or "cannot be compared" in text), text)
+
+        loops = os.path.join(folder, "loops.db")
+        for most in ("0.6", "0.7"):
+            call("run", "rl-grpo-qwen3-30b-a3b-32-h100", "--db", loops, "--set",
+                 f"workload.rollout.engine.gpu-memory-utilization={most}")
+        rates = json.loads(call("query", loops, "SELECT tokens_per_s FROM post_training_result ORDER BY run_id", "--json")[1])
+        found = {v["metric"]: v for v in json_of("compare", loops, "1", "2")["verdicts"]}
+        check("runs of post-training are compared by their tokens per second", "tokens_per_s" in found and
+              math.isclose(found["tokens_per_s"]["ratio"], rates[1]["tokens_per_s"] / rates[0]["tokens_per_s"], rel_tol=1e-9), found)
     print(f"1..{count}")
     sys.exit(failed)
 
