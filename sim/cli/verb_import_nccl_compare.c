@@ -33,7 +33,8 @@ static const OrrNcclMeasured *row_at(const Compared *one, guint i) {
 
 static gboolean find_op(const char *name, OrrCollectiveOp *ret_op) {
   for (guint i = 0; i < ORR_N_COLLECTIVES; i++)
-    if (g_str_equal(name, orr_collective_nccl_words[i])) {
+    if (g_str_equal(name, orr_collective_nccl_words[i]) ||
+        g_str_equal(name, orr_collective_words[i])) {
       *ret_op = (OrrCollectiveOp)i;
       return TRUE;
     }
