@@ -91,10 +91,14 @@ char *orr_stack_resolve(OrrLibrary *library, const char *name) {
   return g_strdup(best);
 }
 
+char *orr_stack_newest(OrrLibrary *library, const char *family) {
+  g_autofree char *last = family ? g_strconcat(family, "-9999", NULL) : NULL;
+  return last ? orr_stack_resolve(library, last) : NULL;
+}
+
 char *orr_stack_nearest(OrrLibrary *library, const char *name) {
   g_auto(GStrv) known = orr_library_names(library, "stack");
-  g_autofree char *newest = g_strconcat(name, "-9999", NULL);
-  char *resolved = version_at(name) == 0 ? orr_stack_resolve(library, newest) : NULL;
+  char *resolved = version_at(name) == 0 ? orr_stack_newest(library, name) : NULL;
   return resolved ? resolved : g_strdup(orr_diag_nearest_word(name, (const char *const *)known));
 }
 

@@ -76,6 +76,10 @@ OrrStack *orr_stack_load(OrrLibrary *library, const OrrNode *section, OrrDiags *
  * that family is old enough, or none exists. Newly allocated. */
 char *orr_stack_resolve(OrrLibrary *library, const char *name);
 
+/* The newest stack of @family: what answers where no release is named. NULL: there is none, or
+ * @family is NULL. Newly allocated. */
+char *orr_stack_newest(OrrLibrary *library, const char *family);
+
 /* The name of the stack that an unknown @name most likely means: the newest of a family, else the
  * nearest. NULL: none. Newly allocated. */
 char *orr_stack_nearest(OrrLibrary *library, const char *name);

@@ -185,8 +185,9 @@ struct OrrWorkloadKind {
   gboolean without_model; /* needs no model: a scenario may omit it */
   /* it has the machine to itself: no other jobs, and no faults from the scenario */
   gboolean is_alone;
-  /* the stack (workloads/stack.h) of a workload that names none; NULL: kernels and links alone */
-  const char *default_stack;
+  /* the family of stacks (workloads/stack.h) whose newest release answers for a workload that names
+   * none; NULL: kernels and links alone */
+  const char *default_family;
   /* keys with workloads of their own, which have stacks of their own; ends with a NULL key; NULL:
    * none */
   const OrrWorkloadSection *sections;

@@ -104,7 +104,7 @@ gboolean orr_show_document(const char *text, const char *output, GError **error)
 void orr_show_entry(const char *name, gsize width, const char *sentence);
 
 /* The remark of an answer whose scenario names no release of its software, so that @stack was
- * taken: "release assumed: vllm-0.19". Newly allocated. */
+ * taken: "release assumed: vllm-0.21". Newly allocated. */
 char *orr_show_assumed(const char *stack);
 
 /* Remarks of an answer about itself (of char *): a line each, after @label. */

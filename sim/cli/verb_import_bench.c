@@ -3,9 +3,8 @@
  */
 #include "sim/cli/verb_import.h"
 #include "sim/import/bench/bench.h"
-#include "workloads/serving/serving.h"
+#include "sim/run/scenario_stack.h"
 #include "workloads/stack.h"
-#include "workloads/training/training.h"
 
 static gboolean load;
 static gint64 choice;
@@ -18,12 +17,12 @@ static const GOptionEntry options[] = {
     {NULL},
 };
 
-/* The default of the kind of workload that @result is of. */
-static const char *assumed_for(const OrrBenchResult *result) {
+/* The default of the kind of workload that @result is of. Newly allocated. */
+static char *assumed_for(OrrLibrary *library, const OrrBenchResult *result) {
   gboolean is_training = FALSE;
   for (int i = ORR_BENCH_ITERATION; i <= ORR_BENCH_UPDATE; i++)
     is_training |= !isnan(result->values[i]);
-  return (is_training ? &orr_training_kind : &orr_serving_kind)->default_stack;
+  return orr_scenario_stack_default(library, is_training ? "training" : "serving");
 }
 
 /* The newest stack of the server that @result is of, else of the software that printed it, that is
@@ -54,7 +53,7 @@ static char *stack_of(OrrLibrary *library, const OrrBenchResult *result) {
 /* What a scenario that replays @result should name, or the release that it takes without a name,
  * with what is @more to say of that. Newly allocated. */
 static char *release_of(OrrLibrary *library, const OrrBenchResult *result, const char *more) {
-  const char *assumed = assumed_for(result);
+  g_autofree char *assumed = assumed_for(library, result);
   g_autofree char *own = stack_of(library, result), *text = orr_show_assumed(assumed);
   if (!own && result->server)
     return g_strdup_printf("the result is from a server of %s, and no stack describes it: %s is "

@@ -9,7 +9,7 @@
 #include "sim/base/number.h"
 #include "sim/base/yaml.h"
 #include "sim/cli/documents.h"
-#include "workloads/stack.h"
+#include "sim/run/scenario_stack.h"
 #include "workloads/workload.h"
 
 static char *from, *name, *workload;
@@ -70,11 +70,11 @@ static char *lie_on(OrrLibrary *library, const char *kind, GError **error) {
 /* --- A scenario --- */
 
 /* A word of --workload, and its kind of workload: a campaign is weeks of a training. STACK stands
- * for the newest stack of the family. */
+ * for the stack of a workload that names none. */
 static const struct {
-  const char *workload, *kind, *family, *text;
+  const char *workload, *kind, *text;
 } starters[] = {
-    {"campaign", "training", "megatron-core-9999",
+    {"campaign", "training",
      "question: How much of 30 days is useful work?\n"
      "cluster:\n"
      "  base: dgx-h100-superpod  # orrery list clusters\n"
@@ -100,7 +100,7 @@ static const struct {
      "  parallel: {tp: 2, pp: 1}  # the rest of the GPUs are data parallel\n"
      "  batch: {global: 512, micro: 1}  # sequences of a step, and of a micro-batch\n"
      "  sequence: 8192\n"},
-    {"cluster", "cluster", "",
+    {"cluster", "cluster",
      "question: How long do jobs wait on this cluster?\n"
      "cluster: {base: dgx-h100-superpod, nodes: 8}  # orrery list clusters\n"
      "workload:\n"
@@ -108,7 +108,7 @@ static const struct {
      "  jobs: generate  # or a trace of yours: sacct's output, a CSV (docs/modelling/jobs.md)\n"
      "  generate: {n: 1000, load: 0.8, gpus: [1, 8, 16], weights: [70, 25, 5]}\n"
      "  policy: {order: fifo, blocked: wait, backfill: easy, placement: first-fit}\n"},
-    {"post-training", "post-training", "",
+    {"post-training", "post-training",
      "question: Where does a step of GRPO spend its time?\n"
      "cluster: {base: dgx-h100-superpod, nodes: 4}  # orrery list clusters\n"
      "model: qwen3-8b  # orrery list models; a file: ./mine.yaml\n"
@@ -122,7 +122,7 @@ static const struct {
      "  response: {kind: lognormal, tokens: 2000, sigma: 1, most: 3500}\n"
      "  rollout: {parallel: {tp: 1}, engine: {max-model-len: 4096}}\n"
      "  update: {parallel: {tp: 2}, batch: {global: 512}, sequence: 4096}\n"},
-    {"training", "training", "megatron-core-9999",
+    {"training", "training",
      "question: How fast does it train, and does it fit?\n"
      "cluster: {base: dgx-h100-superpod, nodes: 4}  # orrery list clusters\n"
      "model: llama-3.1-8b  # orrery list models; a file: ./mine.yaml\n"
@@ -134,7 +134,7 @@ static const struct {
      "  sequence: 8192\n"
      "  precision: bf16\n"
      "  recompute: none\n"},
-    {"serving", "serving", "vllm-9999",
+    {"serving", "serving",
      "question: How fast does it answer?\n"
      "cluster: {base: dgx-h100-superpod, nodes: 1, gpus: 1}  # orrery list clusters\n"
      "model: llama-3.1-8b  # orrery list models; a file: ./mine.yaml\n"
@@ -147,7 +147,7 @@ static const struct {
      "  input: {tokens: 1024}\n"
      "  output: {tokens: 128}\n"
      "  slo: {ttft: 1 s, tpot: 30 ms}\n"},
-    {"collectives", "collectives", "nccl-9999",
+    {"collectives", "collectives",
      "question: How long does an all-reduce take?\n"
      "cluster: {base: dgx-h100-superpod, nodes: 4}  # orrery list clusters\n"
      "workload:\n"
@@ -200,7 +200,7 @@ static char *start(OrrLibrary *library, const char *kind, GError **error) {
     g_string_append_printf(out, "schema: scenario/1\nname: %s\n%s", name, starters[i].text);
     add_keys(out, entry->params, starters[i].text);
     if (strcmp(kind, "sweep") == 0) g_string_append(out, sweep_text);
-    g_autofree char *stack = orr_stack_resolve(library, starters[i].family);
+    g_autofree char *stack = orr_scenario_stack_default(library, starters[i].kind);
     g_string_replace(out, "STACK", stack ? stack : "none", 0);
     return g_string_free(out, FALSE);
   }

@@ -48,9 +48,9 @@ const char *orr_plan_noun(OrrLibrary *library, const char *cluster);
 double orr_plan_board_w(OrrLibrary *library, const char *cluster);
 
 /* plan_stack.c: the stack for workloads of @kind that a plan takes on @cluster, a name of the
- * library or a path: the newest of the family @usual where it runs on the cluster's device, else
- * the latest released one that does. NULL: none is known. Newly allocated. */
-char *orr_plan_stack(OrrLibrary *library, const char *kind, const char *usual, const char *cluster);
+ * library or a path: the kind's default where it runs on the cluster's device, else the latest
+ * released one that does. NULL: none is known. Newly allocated. */
+char *orr_plan_stack(OrrLibrary *library, const char *kind, const char *cluster);
 
 /* The document of the stack that answers: the one asked for, or orr_plan_stack's of megatron-core.
  * NULL: unknown. Newly allocated. */

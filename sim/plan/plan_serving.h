@@ -158,7 +158,7 @@ char *orr_plan_serving_stack(OrrLibrary *library, const char *asked, const char 
 
 /* The stack that answers for @layout: borrowed. */
 const char *orr_plan_serving_stack_of(const OrrPlanServing *asked, const OrrPlanLayout *layout);
-/* All stacks that answer, each once: "vllm-0.19, mindie-2.0". Newly allocated. */
+/* All stacks that answer, each once: "vllm-0.21, mindie-2.0". Newly allocated. */
 char *orr_plan_serving_stack_words(const OrrPlanServing *asked);
 
 /* The formats to search where nobody names them: the formats of the model's public checkpoints, and

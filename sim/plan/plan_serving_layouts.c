@@ -18,8 +18,8 @@ enum {
 static const gint64 budgets[] = {8192, 2048, 512};
 
 char *orr_plan_serving_stack(OrrLibrary *library, const char *asked, const char *cluster) {
-  char *found = asked ? orr_stack_resolve(library, asked)
-                      : orr_plan_stack(library, "serving", "vllm", cluster);
+  char *found =
+      asked ? orr_stack_resolve(library, asked) : orr_plan_stack(library, "serving", cluster);
   return found ? found : g_strdup(asked);
 }
 

@@ -2,6 +2,7 @@
  * plan_stack.c - the software that answers a plan which names none: what the machine can run.
  */
 #include "sim/plan/plan.h"
+#include "sim/run/scenario_stack.h"
 #include "workloads/stack.h"
 
 static const OrrNode *document_at(OrrLibrary *library, const char *type, const OrrNode *owner) {
@@ -34,11 +35,9 @@ double orr_plan_board_w(OrrLibrary *library, const char *cluster) {
   return tdp && orr_quantity_parse(tdp, ORR_UNIT_WATTS, &watts, NULL) ? watts : 0;
 }
 
-char *orr_plan_stack(OrrLibrary *library, const char *kind, const char *usual,
-                     const char *cluster) {
+char *orr_plan_stack(OrrLibrary *library, const char *kind, const char *cluster) {
   const char *platform = device_text(library, cluster, "platform");
-  g_autofree char *last = g_strconcat(usual, "-9999", NULL);
-  g_autofree char *newest = orr_stack_resolve(library, last);
+  g_autofree char *newest = orr_scenario_stack_default(library, kind);
   g_auto(GStrv) known = platform ? orr_stack_on(library, kind, platform) : NULL;
   const gboolean runs =
       !known || !*known || (newest && g_strv_contains((const char *const *)known, newest));

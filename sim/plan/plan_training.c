@@ -146,7 +146,7 @@ char *orr_plan_training_batch_note(const OrrPlanTraining *asked, const char *tex
 
 char *orr_plan_training_stack(OrrLibrary *library, const OrrPlanTraining *asked) {
   if (asked->stack) return orr_stack_resolve(library, asked->stack);
-  return orr_plan_stack(library, "training", "megatron-core", asked->cluster);
+  return orr_plan_stack(library, "training", asked->cluster);
 }
 
 static char *document(const OrrPlanTraining *asked, const OrrScenario *scenario,

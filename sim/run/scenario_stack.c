@@ -140,22 +140,27 @@ static OrrNode *expand(OrrLibrary *library, const OrrNode *section) {
   return kind && orr_registry_find(&orr_workload_registry, kind) ? g_steal_pointer(&map) : NULL;
 }
 
+char *orr_scenario_stack_default(OrrLibrary *library, const char *kind) {
+  const OrrEntry *entry = kind ? orr_registry_find(&orr_workload_registry, kind) : NULL;
+  return entry ? orr_stack_newest(library, ((const OrrWorkloadKind *)entry)->default_family) : NULL;
+}
+
 /* The node that names or describes the workload's stack, or a new one with the default of its kind;
  * NULL where it has none. */
-static OrrNode *stack_section(const OrrNode *workload) {
+static OrrNode *stack_section(OrrLibrary *library, const OrrNode *workload) {
   const OrrNode *named = orr_node_get(workload, "stack");
-  const char *kind = orr_node_get_text(workload, "kind");
-  const OrrWorkloadKind *entry =
-      (const OrrWorkloadKind *)orr_registry_find(&orr_workload_registry, kind);
-  const char *fallback = entry->default_stack;
-  if (!named) return fallback ? orr_node_new_scalar(workload->place, fallback) : NULL;
+  if (!named) {
+    g_autofree char *newest =
+        orr_scenario_stack_default(library, orr_node_get_text(workload, "kind"));
+    return newest ? orr_node_new_scalar(workload->place, newest) : NULL;
+  }
   const gboolean is_none =
       named->kind == ORR_NODE_SCALAR && strcmp(named->text, ORR_STACK_NONE) == 0;
   return is_none ? NULL : orr_node_copy(named);
 }
 
 static OrrStack *load_stack(OrrLibrary *library, const OrrNode *workload, OrrDiags *diags) {
-  g_autoptr(OrrNode) section = stack_section(workload);
+  g_autoptr(OrrNode) section = stack_section(library, workload);
   const char *kind = orr_node_get_text(workload, "kind");
   g_autoptr(OrrStack) stack = section ? orr_stack_load(library, section, diags) : NULL;
   if (!stack || strcmp(stack->kind, kind) == 0) return g_steal_pointer(&stack);
@@ -440,11 +445,10 @@ const char *orr_scenario_stack_name(const OrrChoice *workload) {
 
 /* --- What is assumed --- */
 
-static void note_assumed(const char *kind, GPtrArray *names) {
-  const OrrEntry *entry = kind ? orr_registry_find(&orr_workload_registry, kind) : NULL;
-  const char *name = entry ? ((const OrrWorkloadKind *)entry)->default_stack : NULL;
+static void note_assumed(OrrLibrary *library, const char *kind, GPtrArray *names) {
+  g_autofree char *name = orr_scenario_stack_default(library, kind);
   if (name && !g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL))
-    g_ptr_array_add(names, (gpointer)name);
+    g_ptr_array_add(names, g_steal_pointer(&name));
 }
 
 /* Whether @stack names the stack of the workload at @key within its own. */
@@ -460,7 +464,8 @@ static void find_assumed(OrrLibrary *library, const OrrNode *owner, GPtrArray *n
   g_autoptr(OrrNode) workload = section ? expand(library, section) : NULL;
   g_autoptr(OrrDiags) ignored = orr_diags_new(); /* reading reports them */
   if (!workload) return;
-  if (!orr_node_get(workload, "stack")) note_assumed(orr_node_get_text(workload, "kind"), names);
+  if (!orr_node_get(workload, "stack"))
+    note_assumed(library, orr_node_get_text(workload, "kind"), names);
   const OrrWorkloadSection *inner = sections_of(workload);
   g_autoptr(OrrStack) stack = inner ? load_stack(library, workload, ignored) : NULL;
   for (; inner && inner->key; inner++) {
@@ -468,12 +473,12 @@ static void find_assumed(OrrLibrary *library, const OrrNode *owner, GPtrArray *n
     const gboolean is_named =
         inner->list || names_inner(stack, inner->key) ||
         (given && given->kind == ORR_NODE_MAP && orr_node_get(given, "stack"));
-    if (!is_named) note_assumed(inner->kind, names);
+    if (!is_named) note_assumed(library, inner->kind, names);
   }
 }
 
 char *orr_scenario_stack_assumed(OrrLibrary *library, const OrrNode *tree) {
-  g_autoptr(GPtrArray) names = g_ptr_array_new();
+  g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
   find_assumed(library, tree, names);
   const OrrNode *jobs = tree->kind == ORR_NODE_MAP ? orr_node_get(tree, "jobs") : NULL;
   for (guint i = 0; jobs && jobs->kind == ORR_NODE_LIST && i < orr_node_length(jobs); i++)

@@ -20,12 +20,15 @@
  * left unchanged. */
 OrrNode *orr_scenario_stack_apply(OrrLibrary *library, const OrrNode *tree, OrrDiags *diags);
 
+/* The stack of a workload of @kind that names none. NULL: there is none. Newly allocated. */
+char *orr_scenario_stack_default(OrrLibrary *library, const char *kind);
+
 /* The name of the stack that supplied the defaults of a workload that has been read: "none" where
  * no stack did. */
 const char *orr_scenario_stack_name(const OrrChoice *workload);
 
 /* The stacks that answer for workloads of the unread scenario @tree that name none, the defaults of
- * their kinds: "vllm-0.19", "vllm-0.19, megatron-core-26.06". NULL: there are none. Newly
+ * their kinds: "vllm-0.21", "vllm-0.21, megatron-core-26.06". NULL: there are none. Newly
  * allocated. */
 char *orr_scenario_stack_assumed(OrrLibrary *library, const OrrNode *tree);
 

@@ -76,7 +76,7 @@ def check_json():
 
 
 def check_names():
-    meant = (("stack", "torchtitan", "torchtitan-2025.06"), ("stack", "vllm", "vllm-0.19"),
+    meant = (("stack", "torchtitan", "torchtitan-2025.06"), ("stack", "vllm", "vllm-0.21"),
              ("device", "h100", "h100-sxm"), ("transport", "roce", "roce-v2"), ("collective", "double-tree", "tree"),
              ("model", "llama-3.1-8b-instruct-mine", "llama-3.1-8b"))
     for kind, typed, name in meant:
@@ -303,7 +303,7 @@ cluster: {base: dgx-h100-superpod, nodes: 1, gpus: 1}
 model: llama-3.1-8b
 workload: {kind: serving, load: {kind: closed-loop, concurrency: 2}, requests: 8, input: {tokens: 64}, output: {tokens: 16}}
 """
-ASSUMED = "release assumed: vllm-0.19"
+ASSUMED = "release assumed: vllm-0.21"
 
 
 def check_assumed():
@@ -317,13 +317,13 @@ def check_assumed():
           f"{ASSUMED} (workload.stack names another): 1 of 2 comparisons" in out, out + said)
     rows = json.loads(call("validate", "own.yaml", "--db", "none", "--json")[1])["sets"][0]["rows"]
     check("so does its --json", [(row["stack"], row["release_assumed"]) for row in rows]
-          == [("vllm-0.9", None), ("vllm-0.19", "vllm-0.19")], rows)
+          == [("vllm-0.9", None), ("vllm-0.21", "vllm-0.21")], rows)
     serving = ("plan", "serving", "--model", "llama-3.1-8b", "--cluster", "dgx-h100-superpod", "--gpus", "1", "--input",
                "200", "--output", "20", "--ttft", "1s", "--tpot", "20ms", "--precision", "bf16", "--kv-cache", "bf16",
                "--aggregated", "--db", "plans.db")
     _, out, said = call(*serving)
     check("plan serving says it", f"stack         {ASSUMED} (--stack names another)" in out, out + said)
-    check("so does its --json", json.loads(call(*serving, "--json")[1])["release_assumed"] == "vllm-0.19")
+    check("so does its --json", json.loads(call(*serving, "--json")[1])["release_assumed"] == "vllm-0.21")
     for named in (("--stack", "vllm-0.19"), ("--set", "workload.stack=vllm-0.14")):
         _, out, said = call(*serving, *named)
         check(f"plan serving {' '.join(named)} does not", "fleet" in out and "assumed" not in out, out + said)

@@ -19,7 +19,7 @@ done
 run sweep swept.yaml --db none
 check "new sweep runs" '[ $status -eq 0 ] && grep -q "objective     maximize tokens_per_s" said'
 for document in cluster:dgx-h100-superpod device:h100-sxm model:deepseek-v3 prices:example profile:h100-sxm \
-  scenario:gpt3-175b-1024-a100 stack:vllm-0.19 sweep:sft-llama-3.1-8b-8-h100; do
+  scenario:gpt3-175b-1024-a100 stack:vllm-0.21 sweep:sft-llama-3.1-8b-8-h100; do
   kind=${document%%:*}
   "$orrery" new "$kind" --from "${document#*:}" --name ours -o "$kind.yaml" > said 2>&1
   check "new $kind --from ${document#*:} passes the check" '"$orrery" check $kind.yaml > said 2>&1'

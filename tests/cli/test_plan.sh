@@ -173,7 +173,7 @@ check "a setting that is searched" 'refuses serving --model llama-3.1-8b --clust
 
 awk 'BEGIN { print "arrival_s,input_tokens,output_tokens,tenant"; for (i = 0; i < 200; i++) print 5 + (i % 100 < 50 ? i / 2 : i) + 60 * int(i / 100) ","  200 + 37 * i % 800 "," 5 + i % 30 ",a" }' | sort -t, -n > sorted.csv
 run plan serving --model llama-3.1-8b --device h100-sxm,mi300x --gpus 1 --input 200 --output 20 --ttft 1s --tpot 30ms --precision bf16 --kv-cache bf16 --aggregated --db none -o makers.yaml
-check "each machine has software of its own" '[ $status -eq 0 ] && grep -q "release assumed: vllm-0.19, vllm-rocm-0.11" said && ! grep -q "does not run on" said'
+check "each machine has software of its own" '[ $status -eq 0 ] && grep -q "release assumed: vllm-0.21, vllm-rocm-0.11" said && ! grep -q "does not run on" said'
 traced() { run plan serving --model llama-3.1-8b --cluster dgx-h100-superpod --precision bf16 --kv-cache bf16 --aggregated --ttft 200ms --tpot 20ms "$@"; }
 mkdir -p jobs
 traced --gpus 1 --trace sorted.csv --db trace.db -o jobs/traced.yaml

@@ -320,6 +320,27 @@ static void test_eager_vllm(void) {
   }
 }
 
+/* vLLM 0.21 leaves room for its graphs: 51 of pieces for the sizes up to 512 (1, 2, 4, 32 multiples
+ * of 8, 16 of 16) and as many whole ones; 35 whole ones with 256 sequences; without graphs none. */
+static void test_memory_of_graphs(void) {
+  static const struct {
+    const char *sets;
+    double graphs;
+  } rows[] = {{"", 102},
+              {"workload.engine.max-num-seqs=256", 86},
+              {"workload.engine.cuda-graph-max-size=16", 10}};
+  const double mib = 1 << 20;
+  for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+    g_autofree char *sets = g_strconcat("workload.stack=vllm-0.21;", rows[i].sets, NULL);
+    g_autoptr(OrrScenario) scenario = good(sets);
+    g_assert_cmpfloat_with_epsilon(serving(scenario)->engine.reserved_bytes,
+                                   (768 + 287 + 5.2 * rows[i].graphs) * mib, 1);
+  }
+  g_autoptr(OrrScenario) eager =
+      good("workload.stack=vllm-0.21;workload.engine.cuda-graph-max-size=0");
+  g_assert_cmpfloat(serving(eager)->engine.reserved_bytes, ==, 768 * mib);
+}
+
 static const OrrEngineParams *group_engine(const OrrScenario *scenario) {
   return &((const OrrReplicaGroup *)serving(scenario)->groups->pdata[0])->engine;
 }
@@ -459,6 +480,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/stack/own-products", test_own_products);
   g_test_add_func("/stack/expert-launches", test_expert_launches);
   g_test_add_func("/stack/eager-vllm", test_eager_vllm);
+  g_test_add_func("/stack/memory-of-graphs", test_memory_of_graphs);
   g_test_add_func("/stack/groups", test_groups);
   g_test_add_func("/stack/group-caches", test_group_caches);
   g_test_add_func("/stack/warnings", test_warnings);

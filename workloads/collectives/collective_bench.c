@@ -486,7 +486,7 @@ const OrrWorkloadKind orr_collectives_kind = {
               "at once.",
               &orr_collective_bench_table},
     .without_model = TRUE,
-    .default_stack = "nccl-2.27",
+    .default_family = "nccl",
     .check = check,
     .compile = compile,
     .work_free = work_free,

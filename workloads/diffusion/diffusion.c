@@ -340,7 +340,7 @@ const OrrWorkloadKind orr_diffusion_kind = {
               "Pictures or videos: text encoders, steps of a backbone, the VAE's decoder.",
               &orr_diffusion_table},
     .without_model = TRUE,
-    .default_stack = "diffusers-0.35",
+    .default_family = "diffusers",
     .check = check,
     .compile = orr_diffusion_compile,
     .work_free = work_free,

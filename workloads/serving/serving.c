@@ -589,7 +589,7 @@ const OrrWorkloadKind orr_serving_kind = {
     .entry = {"serving",
               "Inference serving: continuous batching, a paged key-value cache, step by step.",
               &orr_serving_table},
-    .default_stack = "vllm-0.19",
+    .default_family = "vllm",
     .check = orr_serving_check,
     .refuse_return = orr_serving_check_return,
     .compile = orr_serving_compile,

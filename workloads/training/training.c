@@ -429,7 +429,7 @@ const OrrWorkloadKind orr_training_kind = {
     .entry = {"training",
               "A training step of a transformer under data, tensor and pipeline parallelism.",
               &orr_training_table},
-    .default_stack = "megatron-core-26.06",
+    .default_family = "megatron-core",
     .check = orr_training_check,
     .compile = orr_training_compile,
     .footprint = orr_training_memory_footprint,

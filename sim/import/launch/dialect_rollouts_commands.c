@@ -59,8 +59,7 @@ void orr_dialect_rollouts_commands_config(OrrLaunchDraft *draft) {
 }
 
 static void set_newest(OrrLaunchDraft *draft, const char *path, const char *family) {
-  g_autofree char *newest = g_strconcat(family, "-9999", NULL);
-  g_autofree char *name = orr_stack_resolve(draft->library, newest);
+  g_autofree char *name = orr_stack_newest(draft->library, family);
   if (name && !orr_launch_draft_get(draft, path))
     orr_launch_draft_set(draft, path, name, NULL, "assumed: the newest known release");
 }

@@ -372,7 +372,7 @@ static void set_recompute(OrrLaunchDraft *draft) {
 static void set_stack(OrrLaunchDraft *draft) {
   if (draft->options->stack) return;
   const char *kind = orr_launch_draft_get(draft, "workload.optimizer.sharding.kind");
-  g_autofree char *newest = orr_stack_resolve(draft->library, "transformers-9999");
+  g_autofree char *newest = orr_stack_newest(draft->library, "transformers");
   if (newest && g_strcmp0(kind, "distributed-optimizer") != 0) {
     orr_launch_draft_set(draft, "workload.stack", newest, NULL, "the newest known");
     return;

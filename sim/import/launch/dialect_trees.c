@@ -136,7 +136,7 @@ static void set_nemo_rl(OrrLaunchDraft *draft) {
                is_megatron ? "policy.megatron-cfg.peft.dim" : "policy.dtensor-cfg.lora-cfg.dim");
   if (!draft->options->stack) {
     g_autofree char *stack =
-        orr_stack_resolve(draft->library, is_megatron ? "megatron-core-9999" : "automodel-9999");
+        orr_stack_newest(draft->library, is_megatron ? "megatron-core" : "automodel");
     if (stack)
       orr_launch_draft_set(draft, "workload.stack", stack, NULL,
                            is_megatron ? "NeMo-RL trains by Megatron Core"

@@ -163,11 +163,10 @@ static const OrrLaunchDialect *deciding(const OrrLaunchDraft *draft, gboolean by
 /* By the image's release, else the newest of @family. */
 static void complete_stack(OrrLaunchDraft *draft, const char *family) {
   const char *release = strcmp(family, "megatron-core") == 0 ? draft->release : NULL;
-  g_autofree char *asked = g_strdup_printf("%s-%s", family, release ? release : "9999");
-  g_autofree char *newest = g_strdup_printf("%s-9999", family);
+  g_autofree char *asked = release ? g_strdup_printf("%s-%s", family, release) : NULL;
   g_autofree char *of_image = g_strdup_printf("image nvidia/nemo:%s", release);
-  g_autofree char *named = orr_stack_resolve(draft->library, asked);
-  g_autofree char *name = named ? g_strdup(named) : orr_stack_resolve(draft->library, newest);
+  g_autofree char *named = asked ? orr_stack_resolve(draft->library, asked) : NULL;
+  g_autofree char *name = named ? g_strdup(named) : orr_stack_newest(draft->library, family);
   if (name)
     orr_launch_draft_set(draft, "workload.stack", name, NULL,
                          !release ? "the newest known: the input names no version"
