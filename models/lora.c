@@ -21,7 +21,10 @@ const OrrFieldTable orr_lora_table = ORR_FIELDS(
     ORR_FIELD_BOOL(
         OrrLoraFields, "quantised", quantised, "false",
         "Whether frozen linear layers are stored in NF4 and expanded to 16 bits for each "
-        "product (QLoRA)."));
+        "product (QLoRA)."),
+    ORR_FIELD_BOOL(OrrLoraFields, "dropout", dropout, "false",
+                   "Whether inputs of adapters are dropped out (lora_dropout above 0), by a kernel "
+                   "of its own where layers are plain PyTorch's."));
 
 /* 0: there is no such target. */
 static guint bit_of(const char *word) {
@@ -31,7 +34,7 @@ static guint bit_of(const char *word) {
 }
 
 OrrLora orr_lora_settle(const OrrLoraFields *asked) {
-  OrrLora lora = {.rank = asked->rank, .quantised = asked->quantised};
+  OrrLora lora = {.rank = asked->rank, .quantised = asked->quantised, .dropout = asked->dropout};
   for (guint i = 0; asked->targets && asked->targets[i]; i++)
     lora.targets |= bit_of(asked->targets[i]);
   return lora;

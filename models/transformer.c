@@ -207,6 +207,8 @@ static void put_forward(const OrrTransformerView *view, GArray *operators,
   gint64 widths[3];
   const guint n_adapters = orr_transformer_adapters(view, matrix, widths);
   for (guint i = 0; i < n_adapters; i++) {
+    orr_transformer_put_torch_adapter(view, operators, ORR_PASS_FORWARD, (double)rows * k,
+                                      (double)rows * widths[i]);
     orr_transformer_put_plain(view, operators, "lora-a", ORR_PASS_FORWARD,
                               (OrrGemmShape){1, rows, rank, k});
     orr_transformer_put_plain(view, operators, "lora-b", ORR_PASS_FORWARD,
@@ -240,6 +242,8 @@ static void put_adapter_backward(const OrrTransformerView *view, GArray *operato
   put_gemm(operators, "lora-b", ORR_PASS_DGRAD, dtype, (OrrGemmShape){1, rows, rank, n});
   put_wgrad(view, operators, "lora-b", dtype, (OrrGemmShape){1, rows, n, rank});
   put_gemm(operators, "lora-a", ORR_PASS_DGRAD, dtype, (OrrGemmShape){1, rows, k, rank});
+  orr_transformer_put_torch_adapter(view, operators, ORR_PASS_DGRAD, (double)rows * k,
+                                    (double)rows * n);
   orr_transformer_put_memory(view, operators, "lora-add", ORR_PASS_DGRAD, (double)rows * k, 3, 0);
 }
 

@@ -155,12 +155,14 @@ void orr_transformer_put_grad_sum(const OrrTransformerView *view, GArray *operat
 
 /* Elementwise work that PyTorch without its compiler runs as several kernels. */
 typedef enum { ORR_EAGER_NORM, ORR_EAGER_GATE } OrrEagerWork;
-/* Appends these kernels over @elements; FALSE, with nothing appended: the layers are compiled, or
- * another framework's. */
+/* Appends these kernels over @elements; FALSE, with none appended: the layers are others. */
 gboolean orr_transformer_put_torch_eager(const OrrTransformerView *view, GArray *operators,
                                          OrrEagerWork work, const char *name, OrrPass pass,
                                          double elements);
 
+/* What PEFT does around an adapter with @in elements of input and @out of result. */
+void orr_transformer_put_torch_adapter(const OrrTransformerView *view, GArray *operators,
+                                       OrrPass pass, double in, double out);
 void orr_transformer_put_torch_casts(const OrrTransformerView *view, GArray *operators,
                                      const OrrMatrix *matrix, double rows, OrrPass pass);
 

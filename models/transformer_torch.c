@@ -30,6 +30,9 @@
  *                            2 + 2; backward ten kernels, 68. Its layer_norm is one kernel
  *                            forward, two backward (transformer.c)
  *                  gate      silu 2 + 2, product 2 + 2 + 2; backward three kernels of 6
+ *                  adapters  PEFT keeps them in fp32 (autocast_adapter_dtype): their input is cast
+ *                            up 2 + 4, dropped out 4 + 4 + 1 where lora.dropout is on, and cast
+ *                            down 4 + 2 by autocast; the result is scaled 2 + 2
  *                  fp8 cast  absolute value 2 + 2, maximum 2, to fp32 2 + 4, scale 4 + 4, clamp 4 +
  *                            4, to fp8 4 + 1, where the compiler's two kernels move 2 + 2 + 1
  *
@@ -112,6 +115,15 @@ gboolean orr_transformer_put_torch_eager(const OrrTransformerView *view, GArray 
   const double *bytes = eager_bytes[work][pass != ORR_PASS_FORWARD];
   for (int i = 0; i < MOST_EAGER; i++) put_bytes(view, operators, name, pass, bytes[i] * elements);
   return TRUE;
+}
+
+void orr_transformer_put_torch_adapter(const OrrTransformerView *view, GArray *operators,
+                                       OrrPass pass, double in, double out) {
+  if (!view->shard->uncompiled) return;
+  put_bytes(view, operators, "lora-cast", pass, (2 + 4) * in);
+  if (view->shard->lora.dropout) put_bytes(view, operators, "lora-dropout", pass, (4 + 4 + 1) * in);
+  put_bytes(view, operators, "lora-cast", pass, (4 + 2) * in);
+  put_bytes(view, operators, "lora-scale", pass, (2 + 2) * out);
 }
 
 /* What casting @elements moves without the compiler, in addition. */

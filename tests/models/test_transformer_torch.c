@@ -126,6 +126,24 @@ static void test_uncompiled(void) {
   g_assert_cmpfloat(bytes_of(&shard, "attention-merge"), ==, (12 + 3 * 9.5) * norm / 4);
 }
 
+/* Adapters of projection (4,096 x 4,096) and fc2 (4,096 x 14,336): inputs are cast to fp32 and
+ * back, 6 + 6 bytes, dropped out 9, results scaled 4; backward the gradients of inputs and results. The
+ * compiler fuses all of it. */
+static void test_uncompiled_adapters(void) {
+  OrrShard shard = shard_of(ORR_LAYERS_TORCH, ORR_PRECISION_BF16);
+  char *targets[] = {"projection", "fc2", NULL};
+  const OrrLoraFields fields = {.rank = 16, .targets = targets, .dropout = TRUE};
+  shard.lora = orr_lora_settle(&fields);
+  const double in = 16384.0 * (4096 + 14336), out = 16384.0 * 2 * 4096;
+  g_assert_cmpfloat(bytes_of(&shard, "lora-cast"), ==, 0);
+  shard.uncompiled = TRUE;
+  g_assert_cmpfloat(bytes_of(&shard, "lora-cast"), ==, 2 * 12 * in);
+  g_assert_cmpfloat(bytes_of(&shard, "lora-dropout"), ==, 2 * 9 * in);
+  g_assert_cmpfloat(bytes_of(&shard, "lora-scale"), ==, 2 * 4 * out);
+  shard.lora.dropout = FALSE;
+  g_assert_cmpfloat(bytes_of(&shard, "lora-dropout"), ==, 0);
+}
+
 static double norm_bytes(OrrLayers layers, gboolean uncompiled) {
   OrrModel model = llama_8b;
   OrrShard shard = shard_of(layers, ORR_PRECISION_BF16);
@@ -234,6 +252,7 @@ int main(int argc, char **argv) {
   g_test_add_func("/transformer-torch/casts", test_casts);
   g_test_add_func("/transformer-torch/gathered-ring", test_gathered_ring);
   g_test_add_func("/transformer-torch/uncompiled", test_uncompiled);
+  g_test_add_func("/transformer-torch/uncompiled-adapters", test_uncompiled_adapters);
   g_test_add_func("/transformer-torch/uncompiled-layer-norm", test_uncompiled_layer_norm);
   g_test_add_func("/transformer-torch/evaluated-chunks", test_evaluated_chunks);
   g_test_add_func("/transformer-torch/loss-bytes", test_loss_bytes);

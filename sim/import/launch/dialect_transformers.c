@@ -263,7 +263,7 @@ static void set_lora(OrrLaunchDraft *draft) {
   orr_launch_draft_set(draft, rank, adapters[i].rank, NULL, adapters[i].why);
   if (count(draft, "lora-rank", 0) > 0)
     orr_launch_config_put_count(draft, own, rank, count(draft, "lora-rank", 0), "lora-rank");
-  settle(draft, "lora-target-modules lora-target-linear");
+  settle(draft, "lora-target-modules lora-target-linear lora-dropout");
   if (!orr_launch_draft_get(draft, targets))
     orr_launch_draft_set(draft, targets, adapters[i].targets, NULL, adapters[i].why);
   if (narrow)

@@ -1,0 +1,1 @@
+llamafactory-cli train --stage sft --do_train --model_name_or_path Qwen/Qwen2.5-7B-Instruct --finetuning_type lora --lora_rank 16 --lora_target all --lora_dropout 0.05 --per_device_train_batch_size 1 --gradient_accumulation_steps 8 --cutoff_len 2048 --bf16 true
