@@ -127,8 +127,8 @@ static void test_uncompiled(void) {
 }
 
 /* Adapters of projection (4,096 x 4,096) and fc2 (4,096 x 14,336): inputs are cast to fp32 and
- * back, 6 + 6 bytes, dropped out 9, results scaled 4; backward the gradients of inputs and results. The
- * compiler fuses all of it. */
+ * back, 6 + 6 bytes, dropped out 9, results scaled 4; backward the gradients of inputs and
+ * results. The compiler fuses all of it. */
 static void test_uncompiled_adapters(void) {
   OrrShard shard = shard_of(ORR_LAYERS_TORCH, ORR_PRECISION_BF16);
   char *targets[] = {"projection", "fc2", NULL};
