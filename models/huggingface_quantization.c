@@ -293,14 +293,16 @@ static OrrQuantization integers(const Reading *reading, gint64 bits, gint64 size
   return has_zero ? ORR_QUANTIZATION_AWQ : ORR_QUANTIZATION_GPTQ;
 }
 
+/* Floating-point weights of @bits in groups of @size; @inputs: bits of the activations, 0 where
+ * they are not quantized. */
 static OrrQuantization floats(const Reading *reading, gint64 bits, gint64 size, gboolean in_blocks,
-                              gboolean both) {
+                              gint64 inputs) {
+  const gboolean both = inputs == bits;
   if (bits == 8 && in_blocks) return ORR_QUANTIZATION_FP8_BLOCK;
   if (bits == 8) return both ? ORR_QUANTIZATION_FP8 : ORR_QUANTIZATION_FP8_WEIGHTS;
-  if (bits == 4 && size == 32) {
-    if (both) note(reading, "products in mxfp4 are counted in 16 bits");
-    return ORR_QUANTIZATION_MXFP4;
-  }
+  if (bits == 4 && inputs > 0 && !both)
+    note(reading, "products of 4-bit weights and %ld-bit inputs are counted in 16 bits", inputs);
+  if (bits == 4 && size == 32) return both ? ORR_QUANTIZATION_MXFP4_W4A4 : ORR_QUANTIZATION_MXFP4;
   if (bits == 4) return both ? ORR_QUANTIZATION_NVFP4 : ORR_QUANTIZATION_NVFP4_WEIGHTS;
   note(reading, "floating-point weights of %ld bits are not known: counted in 16", bits);
   return ORR_QUANTIZATION_NONE;
@@ -314,7 +316,7 @@ static OrrQuantization group_word(const Reading *reading, const OrrNode *group) 
   if (!weights) return ORR_QUANTIZATION_NONE;
   if (strcmp(text_of(weights, "type"), "float") == 0)
     return floats(reading, bits, size, strcmp(text_of(weights, "strategy"), "block") == 0,
-                  input != NULL);
+                  input ? number_of(input, "num_bits", bits) : 0);
   return integers(reading, bits, size, strcmp(text_of(weights, "symmetric"), "false") == 0,
                   input != NULL);
 }
@@ -383,6 +385,29 @@ static void read_modelopt(Reading *reading) {
     read_groups(reading);
 }
 
+/* "fp4", "fp8_e4m3", "int8", "uint4": the bits of a Quark dtype; 0: none. */
+static gint64 quark_bits(const OrrNode *tensor) {
+  const char *digits = strpbrk(text_of(tensor, "dtype"), "0123456789");
+  return digits ? g_ascii_strtoll(digits, NULL, 10) : 0;
+}
+
+/* AMD Quark: {"weight": {"dtype": "fp4", "group_size": 32}, "input_tensors": {"dtype": "fp4"}}. */
+static void read_quark(Reading *reading) {
+  const OrrNode *config = section_of(reading->config, "global_quant_config");
+  const OrrNode *weight = section_of(config, "weight");
+  const char *dtype = text_of(weight, "dtype");
+  const gint64 bits = quark_bits(weight), size = number_of(weight, "group_size", 0);
+  const gint64 inputs = quark_bits(section_of(config, "input_tensors"));
+  ORR_EACH_KEY(key, section_of(reading->config, "layer_quant_config"))
+    note(reading, "layer_quant_config: '%.60s' is counted as the others", key->text);
+  if (strstr(dtype, "fp"))
+    add_all(reading, floats(reading, bits, size, FALSE, inputs));
+  else if (strstr(dtype, "int"))
+    add_all(reading, integers(reading, bits, size, dtype[0] == 'u', inputs > 0));
+  else
+    note(reading, "global_quant_config: weights of dtype '%.60s' are counted in 16 bits", dtype);
+}
+
 static void read_fp8(Reading *reading) {
   add_all(reading, section_of(reading->config, "weight_block_size") ? ORR_QUANTIZATION_FP8_BLOCK
                                                                     : ORR_QUANTIZATION_FP8);
@@ -424,6 +449,7 @@ static const struct {
                {"gptq", read_integers},
                {"auto-round", read_integers},
                {"mxfp4", read_mxfp4},
+               {"quark", read_quark},
                {"bitsandbytes", read_bits_and_bytes}};
 
 static void read_method(Reading *reading) {
@@ -440,8 +466,8 @@ static void read_method(Reading *reading) {
 }
 
 static void read_plain(Reading *reading) {
-  static const char *const keys[] = {"modules_to_not_convert", "ignored_layers", "ignore",
-                                     "exclude_modules", "llm_int8_skip_modules"};
+  static const char *const keys[] = {"modules_to_not_convert", "ignored_layers",        "ignore",
+                                     "exclude_modules",        "llm_int8_skip_modules", "exclude"};
   for (guint i = 0; i < G_N_ELEMENTS(keys); i++)
     add_list(&reading->plain, section_of(reading->config, keys[i]));
 }

@@ -24,6 +24,7 @@
  *                                  bits; compressed-tensors w8a16)
  *   mxfp4         1/2 + 1 / 32     a scale of 8 bits for 32 (OCP Microscaling 1.0); experts alone,
  *                                  products in 16 bits: gpt-oss as vLLM runs it
+ *   mxfp4-w4a4    the same         of all layers, products in fp4: AMD's checkpoints by Quark
  *   nf4           1/2 + 1 / 64     and 4 / 16384: an 8-bit scale for 64, an fp32 one for 256 of
  *                                  those (bitsandbytes; Dettmers et al. 2023, arXiv 2305.14314);
  *                                  only a product of one row reads it: for more, matmul_4bit
@@ -42,7 +43,7 @@
 /* By OrrQuantization. */
 #define WORDS                                                                                      \
   "none", "awq", "fp8", "fp8-block", "fp8-weights", "gptq", "int4-32", "int4-experts", "int8",     \
-      "int8-weights", "mxfp4", "nf4", "nvfp4", "nvfp4-mlp", "nvfp4-weights", NULL
+      "int8-weights", "mxfp4", "mxfp4-w4a4", "nf4", "nvfp4", "nvfp4-mlp", "nvfp4-weights", NULL
 
 const char *const orr_quantization_words[] = {WORDS};
 static const char *const part_words[] = {"same", WORDS};
@@ -72,6 +73,8 @@ static const OrrQuantized table[ORR_N_QUANTIZATIONS] = {
                                        1 + 2.0 / 128, ORR_QUANTIZED_MIXER},
     [ORR_QUANTIZATION_MXFP4] = {"W4A16 for experts, groups of 32.", ORR_N_DTYPES, 0.5 + 1.0 / 32,
                                 ORR_QUANTIZED_EXPERTS},
+    [ORR_QUANTIZATION_MXFP4_W4A4] = {"W4A4 in mxfp4, groups of 32.", ORR_FP4, 0.5 + 1.0 / 32,
+                                     ORR_QUANTIZED_MIXER},
     [ORR_QUANTIZATION_NF4] = {"W4A16 in NF4, a scale per 64 in 8 bits.", ORR_N_DTYPES,
                               0.5 + 1.0 / 64 + 4.0 / (64 * 256), ORR_QUANTIZED_MIXER,
                               .expands = TRUE},
