@@ -11,6 +11,7 @@ static const struct {
     {"vllm/vllm-openai:v0.9.1", "vllm serve", "vllm-0.9"},
     {"vllm/vllm-openai:v0.8.5", "vllm serve", "vllm-0.8"},
     {"vllm/vllm-openai:v0.7.3", "vllm serve", "vllm-0.6"},
+    {"vllm/vllm-openai:v0.4.0", "vllm serve", "vllm-0.3"},
     {"docker.io/vllm/vllm-openai:v0.9.1-cu128", "vllm serve", "vllm-0.9"},
     {"harbor.local:5000/hub/vllm/vllm-openai:v0.11.0", "vllm serve", "vllm-0.11"},
     {"rocm/vllm:rocm6.4.1_vllm_0.10.1_20250909", "vllm serve", "vllm-0.9"},
