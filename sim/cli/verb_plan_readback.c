@@ -28,9 +28,20 @@ static gboolean is_idle(const char *key, const OrrNode *workload) {
   return strcmp(key, "pipeline") == 0 && g_strcmp0(stages, "1") == 0;
 }
 
+/* Two names of one thing: fp8 is fp8-current, and a stage of one chunk interleaves nothing. */
+static gboolean is_synonym(const char *path, const OrrNode *said, const OrrNode *back) {
+  if (strcmp(path, "workload.precision") == 0)
+    return strcmp(said->text, "fp8") == 0 && strcmp(back->text, "fp8-current") == 0;
+  return strcmp(path, "workload.pipeline") == 0 &&
+         g_strcmp0(orr_node_get_text(said, "kind"), "1f1b") == 0 &&
+         g_strcmp0(orr_node_get_text(back, "kind"), "interleaved-1f1b") == 0 &&
+         g_strcmp0(orr_node_get_text(back, "chunks"), "1") == 0;
+}
+
 static void add_differing(const char *path, const OrrNode *said, const OrrNode *back,
                           GPtrArray *ret_unsaid) {
-  if (is_exempt(path) || (back && orr_node_equal(said, back))) return;
+  if (is_exempt(path)) return;
+  if (back && (orr_node_equal(said, back) || is_synonym(path, said, back))) return;
   if (said->kind == ORR_NODE_MAP && back && back->kind == ORR_NODE_MAP) {
     ORR_EACH_PAIR(key, item, said) {
       if (is_idle(key->text, said)) continue;

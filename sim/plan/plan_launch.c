@@ -145,7 +145,8 @@ static void add_parallel(Line *line) {
 static void add_precision(Line *line) {
   static const struct {
     const char *ours, *theirs;
-  } recipes[] = {{"fp8-delayed", "delayed"},
+  } recipes[] = {{"fp8", "tensorwise"}, /* is fp8-current */
+                 {"fp8-delayed", "delayed"},
                  {"fp8-current", "tensorwise"},
                  {"fp8-blockwise", "blockwise"},
                  {"mxfp8", "mxfp8"}};
