@@ -87,6 +87,7 @@ LINES = [
     ("energy-mlenergy", "video", ("energy_j_per_output_token",), "video on H100, of assumed length"),
     ("serving-splitwise", None, ("ttft_mean_s",), "Splitwise's batches of vLLM 0.2 on H100: ttft"),
     ("serving-splitwise", None, ("tpot_mean_s",), "the same batches: tpot"),
+    ("serving-found", None, None, "published servers to which nothing was fitted: DBRX under vLLM 0.3, Qwen2.5 32B on H20"),
     ("Months of a job", None, None, None),
     ("campaigns", None, None, "times between failures, expected goodput, standby machines"),
     ("campaigns-checkpoints", None, None, "for how long a checkpoint blocks; by part:"),
