@@ -8,7 +8,7 @@
 #include "sim/base/number.h"
 #include "sim/base/random.h"
 
-#define MOST_USES (1u << 23)  /* of all plans: 64 MB. DeepSeek-V3 over 2,048 GPUs fills 45 MB */
+#define MOST_USES (1u << 23)  /* of all plans: 64 MB. DeepSeek-V3 over 2,048 GPUs fills 39 MB */
 #define MOST_FACTS (1u << 25) /* bytes of their keys and of themselves */
 
 typedef struct {
