@@ -14,8 +14,9 @@ static gint64 expert_tp(const OrrInferenceShard *shard) {
 
 /* A scale for each block of 128 x 128 weights cannot be split: vLLM and SGLang stop at "output_size
  * is not divisible by weight quantization block_n" (vllm-project/vllm 17569 and 25292,
- * sgl-project/sglang 3345). Shared experts and dense layers are not checked: engines replicate them
- * where they would split a block (DeepEP, --moe-dense-tp-size). */
+ * sgl-project/sglang 3345), TensorRT-LLM's kernels at an assertion (NVIDIA/TensorRT-LLM 14613, of
+ * 1,536 columns on 8 ranks). Shared experts and dense layers are not checked: engines replicate
+ * them where they would split a block (DeepEP, --moe-dense-tp-size). */
 static void check_blocks(const OrrModel *model, const OrrInferenceShard *shard, gint64 ranks,
                          OrrPlace place, OrrDiags *diags) {
   const OrrQuantized *format = shard->formats[ORR_QUANTIZED_EXPERTS];

@@ -346,12 +346,10 @@ static gboolean run_fleet(const Plan *plan, const OrrPlanLayout *layout, Fleet *
 /* The max-model-len with which the engine starts: 0 where it does without one, else the longest
  * request of the question; of a trace, what there is room for. */
 static gint64 model_length(const OrrPlanServing *asked, const Fleet *fleet) {
-  const OrrServing *params = fleet->scenario->workload.params;
-  const OrrEngineParams *engine = &params->engine;
-  const gint64 room = fleet->outcome->result.serving.kv_blocks * engine->block_size;
-  if (!((const OrrScheduler *)engine->scheduler.entry)->needs_longest ||
-      engine->max_model_len > 0 || room >= fleet->scenario->model.context)
-    return 0;
+  const OrrScenario *scenario = fleet->scenario;
+  const OrrServing *params = scenario->workload.params;
+  const gint64 room = orr_serving_start_room(params, &scenario->model, &scenario->cluster, NULL);
+  if (room == 0 || params->engine.max_model_len > 0) return 0;
   return asked->trace ? room : MIN(room, asked->input_tokens + asked->output_tokens);
 }
 

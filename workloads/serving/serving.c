@@ -138,8 +138,8 @@ static const OrrField engine_fields[] = {
           "Maximum number of concurrent sequences."),
     COUNT(OrrEngineParams, "max-num-batched-tokens", max_num_batched_tokens, 1, "8192",
           "Maximum number of tokens per step."),
-    COUNT(OrrEngineParams, "max-model-len", max_model_len, 0, "0",
-          "Longest request, prompt and output; 0: the model's context."),
+    COUNT(OrrEngineParams, "max-model-len", max_model_len, -1, "0",
+          "Longest request, prompt and output; 0: the model's context; -1: what the cache holds."),
     COUNT(OrrEngineParams, "recv-interval", recv_interval, 1, "1",
           "Steps of decodes after which the engine looks for new requests (SGLang's "
           "scheduler-recv-interval); it also looks after each step with prompts and while idle."),

@@ -231,6 +231,11 @@ gboolean orr_serving_is_eventful(const OrrServing *params);
 gboolean orr_serving_shares(const OrrServing *params); /* whether groups share GPUs */
 gboolean orr_serving_groups_shares(const OrrServing *params, guint g); /* with the one before */
 gboolean orr_serving_scales(const OrrServing *params); /* replicas follow the load */
+/* Tokens of the longest request that the cache of every group holds, if one of the engines must
+ * hold *@ret_longest (its engine.max-model-len) to start and does not; 0: all start. Each vLLM
+ * server checks its own cache: v1/core/kv_cache_utils.py, _check_enough_kv_cache_memory. */
+gint64 orr_serving_start_room(const OrrServing *params, const OrrModel *model,
+                              const OrrCluster *cluster, gint64 *ret_longest);
 
 /* What the GPUs take to find the likeliest tokens of a sequence, at full clock, in seconds. */
 static inline double orr_serving_sampling_s(const OrrServing *params) {

@@ -164,7 +164,21 @@ static void finish_budget(OrrLaunchDraft *draft) {
                                 "whole prompts: as many as the longest request");
 }
 
+/* YaRN laid over the model's config: the context is then original_max_position_embeddings * factor
+ * (vllm/config/model.py, _get_and_verify_max_len). */
+static void finish_context(OrrLaunchDraft *draft) {
+  OrrLaunchSetting *setting = find(draft, "rope-scaling.factor");
+  const char *type = orr_launch_draft_value(draft, own, "rope-scaling.rope-type");
+  const gint64 original = number(draft, "rope-scaling.original-max-position-embeddings", 0);
+  double factor = 0;
+  if (g_strcmp0(type, "yarn") == 0 && setting && original > 0 &&
+      orr_launch_serving_number(setting->value, &factor) && factor * (double)original < 1e9)
+    orr_launch_draft_set_number(draft, "model.context", (gint64)(factor * (double)original),
+                                setting, "YaRN: the original length * factor");
+}
+
 static void finish(OrrLaunchDraft *draft) {
+  finish_context(draft);
   finish_scheduler(draft);
   finish_budget(draft);
   finish_lora(draft);

@@ -42,7 +42,10 @@ void orr_launch_serving_count(OrrLaunchDraft *draft, OrrLaunchSetting *setting,
   static const char *const automatic[] = {"auto", "none", "null", "-1", NULL};
   double number = 0;
   g_autofree char *lower = g_ascii_strdown(text_of(setting), -1);
-  if (g_strv_contains(automatic, lower))
+  const gboolean fits = strcmp(lower, "auto") == 0 || strcmp(lower, "-1") == 0;
+  if (fits && strcmp(setting->key, "max-model-len") == 0)
+    orr_launch_draft_set_number(draft, rule->path, -1, setting, "what the cache holds");
+  else if (g_strv_contains(automatic, lower))
     orr_launch_draft_judge(draft, setting, ORR_LAUNCH_IRRELEVANT, "the engine chooses");
   else if (!orr_launch_serving_number(text_of(setting), &number) || number < 0 || number > 1e12)
     orr_launch_draft_bad(draft, setting, "'%s' is not a number of at least 0", text_of(setting));

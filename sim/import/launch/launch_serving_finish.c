@@ -45,6 +45,28 @@ gboolean orr_launch_serving_has_mtp(OrrLaunchDraft *draft) {
   return (tree && orr_node_get(tree, "mtp-layers")) || has_lines_below(draft, "model.mtp-layers");
 }
 
+/* vLLM and SGLang stop at a limit above the config's context ("User-specified max_model_len ... is
+ * greater than the derived max_model_len", vllm/config/model.py; sglang/srt/configs), unless a
+ * variable lets them. */
+static void warn_context(OrrLaunchDraft *draft, gint64 asked, const char *context) {
+  static const struct {
+    const OrrLaunchDialect *dialect;
+    const char *key, *permit;
+  } limits[] = {
+      {&orr_dialect_vllm, "max-model-len", "vllm.allow-long-max-model-len"},
+      {&orr_dialect_sglang, "context-length", "sglang.allow-overwrite-longer-context-len"}};
+  for (guint i = 0; i < G_N_ELEMENTS(limits); i++)
+    if (orr_launch_draft_find(draft, limits[i].dialect, limits[i].key) &&
+        !orr_launch_draft_is_on(draft, &orr_dialect_environment, limits[i].permit))
+      orr_launch_draft_remark(draft,
+                              "--%s %ld is above the model's context of %s: the server does not "
+                              "start, unless its environment has %s or an override of the model's "
+                              "config lengthens the context",
+                              limits[i].key, asked, context,
+                              i == 0 ? "VLLM_ALLOW_LONG_MAX_MODEL_LEN=1"
+                                     : "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1");
+}
+
 /* A server may take longer requests than the model was made for (YaRN), by its limit or by keys
  * that it lays over the model's config. */
 static void widen_context(OrrLaunchDraft *draft) {
@@ -59,6 +81,7 @@ static void widen_context(OrrLaunchDraft *draft) {
   g_free(model->path);
   model->path = g_strdup("model.base");
   if (is_overridden) return;
+  warn_context(draft, asked, text);
   g_autofree char *why = g_strdup_printf("the server takes more than the model's own %s", text);
   orr_launch_draft_set_number(draft, "model.context", asked, NULL, why);
 }
@@ -78,7 +101,8 @@ gint64 orr_launch_serving_longest(OrrLaunchDraft *draft) {
   double context = 0;
   if (!text || !orr_quantity_parse(text, ORR_UNIT_NONE, &context, NULL) || context < 4)
     context = G_MAXINT32;
-  return line_number(draft, "workload.engine.max-model-len", (gint64)context);
+  const gint64 asked = line_number(draft, "workload.engine.max-model-len", 0);
+  return asked > 0 ? asked : (gint64)context;
 }
 
 static void assume_load(OrrLaunchDraft *draft) {

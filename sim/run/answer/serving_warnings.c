@@ -70,27 +70,24 @@ static void warn_across_nodes(const OrrServingWork *work, OrrOutcome *outcome) {
   if (domain <= 1 || tp <= domain) return;
   g_ptr_array_add(
       outcome->warnings,
-      g_strdup_printf("tp %ld spans NVLink domains of %ld GPUs: all-reduces take what nccl-tests "
+      g_strdup_printf("tp %ld spans scale-up domains of %ld GPUs: all-reduces take what nccl-tests "
                       "measure; the one server measured so, of DeepSeek-R1 on two H100 nodes, took "
                       "1.8 times the step computed",
                       tp, domain));
 }
 
-/* vLLM: v1/core/kv_cache_utils.py, _check_enough_kv_cache_memory. */
 static void warn_longest(const OrrServingWork *work, OrrOutcome *outcome) {
-  const OrrServedGroup *group = orr_serving_group(work, 0);
-  const OrrEngineParams *engine = &group->params.engine;
-  const OrrScheduler *scheduler = (const OrrScheduler *)engine->scheduler.entry;
-  const gint64 longest =
-      engine->max_model_len > 0 ? engine->max_model_len : work->world->model->context;
-  const gint64 room = orr_kv_layout_room(&group->kv_layout, engine->block_size, group->n_blocks);
-  if (!scheduler->needs_longest || engine->kv_blocks > 0 || room >= longest) return;
-  g_ptr_array_add(
-      outcome->warnings,
-      g_strdup_printf(
-          "vLLM does not start for requests of up to %ld tokens: its cache holds %ld. Set "
-          "engine.max-model-len to that or less (--max-model-len; auto takes what fits)",
-          longest, room));
+  const OrrWorld *world = work->world;
+  gint64 longest = 0;
+  const gint64 room = orr_serving_start_room(&work->params, world->model, world->cluster, &longest);
+  if (room > 0)
+    g_ptr_array_add(
+        outcome->warnings,
+        g_strdup_printf(
+            "vLLM does not start for requests of up to %ld tokens: its cache holds one of %ld at "
+            "most. Set engine.max-model-len to that or less (--max-model-len; auto takes what "
+            "fits)",
+            longest, room));
 }
 
 static void warn_engine(const OrrServingWork *work, OrrOutcome *outcome) {

@@ -339,8 +339,8 @@ static void test_across_nodes(void) {
                   *within = g_strconcat(two, "workload.parallel.tp=8", NULL);
   g_autoptr(OrrOutcome) spans = serving_run(over);
   g_autoptr(OrrOutcome) stays = serving_run(within);
-  g_assert_true(serving_warns(spans, "tp 16 spans NVLink domains of 8 GPUs"));
-  g_assert_false(serving_warns(stays, "spans NVLink domains"));
+  g_assert_true(serving_warns(spans, "tp 16 spans scale-up domains of 8 GPUs"));
+  g_assert_false(serving_warns(stays, "spans scale-up domains"));
 }
 
 /* Mixtral 8x7B on two GPUs, steps of 8,192 tokens, 1,024 x 32,000 logits of 14 B. Each of a token's

@@ -108,3 +108,22 @@ OrrServingMemory orr_serving_memory_of(const OrrServing *params, const OrrModel 
   memory.room = orr_kv_layout_room(&memory.layout, params->engine.block_size, memory.blocks);
   return memory;
 }
+
+gint64 orr_serving_start_room(const OrrServing *params, const OrrModel *model,
+                              const OrrCluster *cluster, gint64 *ret_longest) {
+  gint64 least = 0;
+  for (guint g = 0; g < orr_serving_n_groups(params); g++) {
+    const OrrServing own = orr_serving_groups_params(params, g, cluster);
+    const OrrCluster its_cluster = orr_serving_groups_cluster(params, g, cluster);
+    const OrrModel its_model = orr_serving_groups_model(params, g, model);
+    const gint64 longest = orr_serving_memory_longest(&own, &its_model);
+    if (!((const OrrScheduler *)own.engine.scheduler.entry)->needs_longest ||
+        own.engine.kv_blocks > 0 || own.engine.max_model_len < 0)
+      continue;
+    const gint64 room = orr_serving_memory_of(&own, &its_model, &its_cluster).room;
+    if (room >= longest || (least > 0 && room >= least)) continue;
+    least = MAX(room, 1);
+    if (ret_longest) *ret_longest = longest;
+  }
+  return least;
+}

@@ -1,0 +1,1 @@
+vllm serve meta-llama/Llama-3.3-70B-Instruct -tp 2 -dcp 2
