@@ -107,7 +107,8 @@ typedef struct {
   GPtrArray *environment;
   const char *image; /* of the container that runs it; NULL: none */
   OrrPlace image_place;
-  gint64 replicas; /* of this server; 0: one */
+  const char *around; /* the image in which a command in front of a shell starts it; NULL: none */
+  gint64 replicas;    /* of this server; 0: one */
   /* The loop of a script that runs it who knows how often, as written; NULL: none */
   char *loop;
   OrrPlace loop_place;
@@ -115,6 +116,12 @@ typedef struct {
   gboolean is_background;
 } OrrLaunchCommand;
 
+/* REPOSITORY:TAG of the image @text: docker://IMAGE, Pyxis' REGISTRY#IMAGE, or the file that enroot
+ * names after an image, vllm+vllm-openai+v0.8.5.sqsh. Interned. */
+const char *orr_launch_server_image(const char *text);
+/* The image in which Slurm's Pyxis (srun --container-image=IMAGE) or Apptainer (exec
+ * docker://IMAGE) starts the program behind word @end, as above; else @command's `around`. */
+const char *orr_launch_server_image_around(const OrrLaunchCommand *command, guint end);
 /* Whether @command is one of those above. Quick. */
 gboolean orr_launch_server_knows(const OrrLaunchCommand *command);
 

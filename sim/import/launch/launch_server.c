@@ -140,12 +140,20 @@ static gboolean is_image(const char *text) {
   return FALSE;
 }
 
+static const char scheme[] = "docker://";
+
+/* Where the options of `docker run` begin, or the options of `apptainer run docker://IMAGE`, which
+ * also starts the image's entry point; 0: there is none. */
 static guint find_container(const OrrLaunchCommand *command) {
   static const char *const runners[] = {"docker", "podman", "nerdctl", NULL};
-  for (guint i = 0; i + 1 < command->words->len; i++)
-    if (g_strv_contains(runners, base_name(orr_launch_server_word(command, i))) &&
-        strcmp(orr_launch_server_word(command, i + 1), "run") == 0)
-      return i + 2;
+  static const char *const builders[] = {"apptainer", "singularity", NULL};
+  for (guint i = 0; i + 1 < command->words->len; i++) {
+    const char *name = base_name(orr_launch_server_word(command, i));
+    gboolean is_runner = g_strv_contains(runners, name);
+    for (guint k = i + 2; g_strv_contains(builders, name) && k < command->words->len; k++)
+      is_runner |= g_str_has_prefix(orr_launch_server_word(command, k), scheme);
+    if (is_runner && strcmp(orr_launch_server_word(command, i + 1), "run") == 0) return i + 2;
+  }
   return 0;
 }
 
@@ -181,10 +189,21 @@ static const OrrLaunchDialect *entrypoint(const char *image, const char *first) 
   return strstr(image, "vllm") ? &orr_dialect_vllm : NULL;
 }
 
-/* The image in which Slurm's Pyxis (srun --container-image=REGISTRY#IMAGE) or Apptainer (exec
- * docker://IMAGE) starts the program behind word @end; NULL: none. Interned. */
-static const char *image_around(const OrrLaunchCommand *command, guint end) {
-  static const char option[] = "--container-image", scheme[] = "docker://";
+const char *orr_launch_server_image(const char *text) {
+  static const char ending[] = ".sqsh";
+  const gboolean is_file = g_str_has_suffix(text, ending) && strchr(text, '+');
+  g_autofree char *name =
+      is_file ? g_path_get_basename(text)
+              : g_strdup(text + (g_str_has_prefix(text, scheme) ? strlen(scheme) : 0));
+  if (is_file) {
+    name[strlen(name) - strlen(ending)] = '\0';
+    *strrchr(name, '+') = ':';
+  }
+  return g_intern_string(g_strdelimit(name, is_file ? "+" : "#", '/'));
+}
+
+const char *orr_launch_server_image_around(const OrrLaunchCommand *command, guint end) {
+  static const char option[] = "--container-image";
   const char *image = NULL;
   for (guint i = 0; i < end; i++) {
     const char *text = orr_launch_server_word(command, i);
@@ -195,10 +214,7 @@ static const char *image_around(const OrrLaunchCommand *command, guint end) {
     else if (g_str_has_prefix(text, scheme) && !image)
       image = text;
   }
-  if (!image) return NULL;
-  if (g_str_has_prefix(image, scheme)) image += strlen(scheme);
-  g_autofree char *written = g_strdelimit(g_strdup(image), "#", '/');
-  return g_intern_string(written);
+  return image ? orr_launch_server_image(image) : command->around;
 }
 
 /* --- Recognising --- */
@@ -246,7 +262,7 @@ gboolean orr_launch_server_recognise(const OrrLaunchCommand *command, OrrServerC
     if (found.n_options == 0 && find_program(command, found.container, &found))
       found.n_options = image_before(command, found.container, found.first);
     if (found.n_options == 0) return FALSE;
-    found.image = orr_launch_server_word(command, found.n_options);
+    found.image = orr_launch_server_image(orr_launch_server_word(command, found.n_options));
   }
   const guint from = found.container ? found.n_options + 1 : 0;
   if (!find_program(command, from, &found)) {
@@ -261,7 +277,7 @@ gboolean orr_launch_server_recognise(const OrrLaunchCommand *command, OrrServerC
     found.first = from;
   }
   if (!found.dialect) return FALSE;
-  if (!found.image) found.image = image_around(command, found.first);
+  if (!found.image) found.image = orr_launch_server_image_around(command, found.first);
   mend_client(command, &found);
   *ret_found = found;
   return TRUE;

@@ -395,6 +395,7 @@ static void read_image(OrrLaunchDraft *draft, const char *text) {
   if (!tag || !g_ascii_isdigit(tag[strlen(image)])) return;
   tag += strlen(image);
   g_autofree char *release = g_strndup(tag, strspn(tag, "0123456789."));
+  if (g_str_has_suffix(release, ".")) release[strlen(release) - 1] = '\0'; /* 25.04.rc2 */
   draft->release = g_intern_string(release);
 }
 
@@ -406,6 +407,7 @@ void orr_launch_trainer_read(OrrLaunchDraft *draft, const GPtrArray *commands) {
   const OrrLaunchTrainer *trainer = trainer_of(command, script);
   orr_launch_form_read_configs(draft, trainer->claims); /* what the line says overrides them */
   read_image(draft, command->image);
+  read_image(draft, command->around);
   for (guint i = 0; i < script; i++) read_image(draft, text_at(command, i));
   read_scheduler(draft, command, script);
   read_mpi(draft, command, script);

@@ -84,12 +84,13 @@ static gboolean repeats(const OrrShellSimple *simple) {
   return g_strv_contains(names, base);
 }
 
-static void note_command(OrrShell *shell, const OrrShellSimple *simple) {
+static const OrrLaunchCommand *note_command(OrrShell *shell, const OrrShellSimple *simple) {
   OrrLaunchCommand *command = g_new0(OrrLaunchCommand, 1);
   command->words = g_ptr_array_new_with_free_func((GDestroyNotify)free_word);
   command->environment = g_ptr_array_new_with_free_func((GDestroyNotify)free_word);
   command->loop = g_strdup(shell->loop);
   command->loop_place = shell->loop_place;
+  command->around = shell->around;
   command->is_background = shell->is_background;
   if (simple->bracket) command->bracket = simple->bracket->place;
   g_ptr_array_add(shell->commands, command);
@@ -101,6 +102,7 @@ static void note_command(OrrShell *shell, const OrrShellSimple *simple) {
     g_autofree char *pair = orr_shell_expand_text(shell, token->raw, token->place);
     add_word(shell, command->environment, pair, token->place);
   }
+  return command;
 }
 
 /* --- Functions and scripts --- */
@@ -213,11 +215,14 @@ static void run_script(OrrShell *shell, const OrrShellSimple *simple) {
 
 static void start(OrrShell *shell, const OrrShellTree *tree, const OrrShellSimple *simple) {
   const gboolean is_repeated = repeats(simple);
+  const char *around = shell->around;
   if (is_repeated) orr_shell_open_loop(shell, orr_shell_text_at(simple, 0), tree->place);
-  note_command(shell, simple);
+  const OrrLaunchCommand *command = note_command(shell, simple);
+  shell->around = orr_launch_server_image_around(command, command->words->len);
   run_document(shell, simple);
   run_script(shell, simple);
   run_inner(shell, simple);
+  shell->around = around;
   if (is_repeated) orr_shell_close_loop(shell);
 }
 

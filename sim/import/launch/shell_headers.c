@@ -1,9 +1,9 @@
 /*
- * shell_headers.c - the lines "#SBATCH --nodes=4" of a script: nodes, GPUs and tasks, and the
- * variables that Slurm sets from them.
+ * shell_headers.c - the lines "#SBATCH --nodes=4" of a script: nodes, GPUs and tasks, the
+ * variables that Slurm sets from them, and Pyxis' image.
  */
 #include "sim/import/launch/launch_private.h"
-#include "sim/import/launch/shell.h"
+#include "sim/import/launch/shell_private.h"
 
 typedef struct {
   const char *options;   /* long and short, separated by blanks */
@@ -17,8 +17,9 @@ static const Header headers[] = {
     {"--ntasks -n", "SLURM_NTASKS SLURM_NPROCS"},
     {"--cpus-per-task -c", "SLURM_CPUS_PER_TASK"},
     {"--gpus -G", "SLURM_GPUS"},
+    {"--container-image", ""},
 };
-enum { NODES, GPUS_PER_NODE, TASKS_PER_NODE, TASKS, CPUS, GPUS };
+enum { NODES, GPUS_PER_NODE, TASKS_PER_NODE, TASKS, CPUS, GPUS, IMAGE };
 
 /* The last number of "gpu:h100:8", "8", "2-4": what follows the last ':' or '-'. */
 static gint64 last_number(const char *text) {
@@ -58,8 +59,11 @@ static void read_header(OrrLaunchDraft *draft, OrrShell *shell, const char *line
       const char *at = strstr(line, *option);
       if (!at || !strchr("= \t", at[strlen(*option)])) continue;
       g_autofree char *value = g_strdup(at + strlen(*option) + 1);
-      g_strstrip(value)[strcspn(g_strstrip(value), " \t#")] = '\0';
-      apply_header(draft, shell, &headers[i], value);
+      g_strstrip(value)[strcspn(g_strstrip(value), i == IMAGE ? " \t" : " \t#")] = '\0';
+      if (i == IMAGE)
+        shell->around = orr_launch_server_image(value);
+      else
+        apply_header(draft, shell, &headers[i], value);
     }
   }
 }

@@ -110,6 +110,7 @@ struct OrrShell {
   guint n_open;     /* loops being run whose number of turns is not known */
   char *loop;       /* the outermost of them as written; NULL: none */
   OrrPlace loop_place;
+  const char *around;     /* the image in which commands run; NULL: none */
   gboolean is_over;       /* a limit was reached, which is an error */
   gboolean is_exiting;    /* exit */
   gboolean is_returning;  /* return */
