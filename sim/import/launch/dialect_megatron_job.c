@@ -244,12 +244,19 @@ static void set_sharding(OrrLaunchDraft *draft) {
                          "no --overlap-grad-reduce");
 }
 
+/* Whether the moments of @key are in @bits (16: bf16): Megatron's names, and torch's, which
+ * Megatron-Bridge's configs have. */
+static gboolean has_moments(OrrLaunchDraft *draft, const char *key, int bits) {
+  static const char *const narrow[] = {"bf16", "bfloat16", "torch.bfloat16", NULL};
+  static const char *const wide[] = {"fp32", "float32", "torch.float32", NULL};
+  const char *value = orr_launch_draft_value(draft, own, key);
+  return value && g_strv_contains(bits == 16 ? narrow : wide, value);
+}
+
 static void set_optimizer(OrrLaunchDraft *draft) {
-  const gboolean narrow =
-      is_value(draft, "exp-avg-dtype", "bf16") && is_value(draft, "exp-avg-sq-dtype", "bf16");
-  if (narrow)
+  if (has_moments(draft, "exp-avg-dtype", 16) && has_moments(draft, "exp-avg-sq-dtype", 16))
     set_from(draft, "workload.optimizer.moments", "bf16", "exp-avg-dtype");
-  else if (!is_value(draft, "exp-avg-dtype", "fp32"))
+  else if (!has_moments(draft, "exp-avg-dtype", 32))
     skip(draft, "exp-avg-dtype", "moments other than both in fp32 or both in bf16");
   if (is_on(draft, "optimizer-cpu-offload")) {
     const char *fraction = orr_launch_draft_value(draft, own, "optimizer-offload-fraction");
@@ -460,7 +467,7 @@ static void check_optimizer(OrrLaunchDraft *draft) {
   static const char aware[] = "use-precision-aware-optimizer";
   for (guint i = 0; i < G_N_ELEMENTS(moments); i++)
     refuse_key(draft,
-               find(draft, moments[i]) && !is_value(draft, moments[i], "fp32") &&
+               find(draft, moments[i]) && !has_moments(draft, moments[i], 32) &&
                    !is_on(draft, aware),
                moments[i], "other than fp32 it needs --use-precision-aware-optimizer");
   refuse_key(draft, is_on(draft, "optimizer-cpu-offload") && !is_on(draft, aware),
@@ -471,10 +478,10 @@ static void check_optimizer(OrrLaunchDraft *draft) {
 
 /* Megatron-DeepSpeed has experts of its own. */
 static void check_experts(OrrLaunchDraft *draft) {
-  if (!has_experts(draft) || orr_launch_config_has(draft, &orr_dialect_deepspeed)) return;
+  if (number(draft, "num-experts", 0) < 1 || orr_launch_config_has(draft, &orr_dialect_deepspeed))
+    return;
   refuse_key(draft,
-             number(draft, "tensor-model-parallel-size", 1) > 1 &&
-                 !is_on(draft, "sequence-parallel") && !find(draft, "deepspeed"),
+             is_split(draft) && !is_on(draft, "sequence-parallel") && !find(draft, "deepspeed"),
              "tensor-model-parallel-size", "with --num-experts it needs --sequence-parallel");
   refuse_key(draft,
              is_on(draft, "moe-enable-deepep") &&

@@ -160,18 +160,29 @@ static const OrrLaunchDialect *deciding(const OrrLaunchDraft *draft, gboolean by
   return first;
 }
 
+/* The stack of NeMo's image @release; the oldest where that is older still. Newly allocated. */
+static char *stack_of_image(OrrLaunchDraft *draft, const char *release) {
+  /* images older than the one that gave their stack its number: the stacks' summaries */
+  static const char *const later[][2] = {{"24.09", "24.11"}, {"26.02", "26.02.01"}};
+  for (guint i = 0; i < G_N_ELEMENTS(later); i++)
+    if (strcmp(release, later[i][0]) == 0) release = later[i][1];
+  g_autofree char *asked = g_strdup_printf("megatron-core-%s", release);
+  char *named = orr_stack_resolve(draft->library, asked);
+  g_auto(GStrv) names = orr_library_names(draft->library, "stack"); /* sorted */
+  for (char **name = names; *name && !named; name++)
+    if (g_str_has_prefix(*name, "megatron-core-2")) named = g_strdup(*name);
+  return named;
+}
+
 /* By the image's release, else the newest of @family. */
 static void complete_stack(OrrLaunchDraft *draft, const char *family) {
   const char *release = strcmp(family, "megatron-core") == 0 ? draft->release : NULL;
-  g_autofree char *asked = release ? g_strdup_printf("%s-%s", family, release) : NULL;
-  g_autofree char *of_image = g_strdup_printf("image nvidia/nemo:%s", release);
-  g_autofree char *named = asked ? orr_stack_resolve(draft->library, asked) : NULL;
-  g_autofree char *name = named ? g_strdup(named) : orr_stack_newest(draft->library, family);
+  g_autofree char *of_image = g_strdup_printf("the nearest known to image nvidia/nemo:%s", release);
+  g_autofree char *name =
+      release ? stack_of_image(draft, release) : orr_stack_newest(draft->library, family);
   if (name)
     orr_launch_draft_set(draft, "workload.stack", name, NULL,
-                         !release ? "the newest known: the input names no version"
-                         : named  ? of_image
-                                  : "the newest known: the image's release is too old");
+                         release ? of_image : "the newest known: the input names no version");
 }
 
 static void complete_workload(OrrLaunchDraft *draft) {

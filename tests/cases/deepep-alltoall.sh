@@ -1,0 +1,1 @@
+torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 24 --hidden-size 2048 --ffn-hidden-size 1024 --num-attention-heads 16 --seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 128 --vocab-size 50304 --tokenizer-type NullTokenizer --bf16 --num-experts 8 --expert-model-parallel-size 8 --moe-enable-deepep --moe-token-dispatcher-type alltoall
