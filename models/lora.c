@@ -22,6 +22,9 @@ const OrrFieldTable orr_lora_table = ORR_FIELDS(
         OrrLoraFields, "quantised", quantised, "false",
         "Whether frozen linear layers are stored in NF4 and expanded to 16 bits for each "
         "product (QLoRA)."),
+    ORR_FIELD_BOOL(OrrLoraFields, "fp32", fp32, "false",
+                   "Whether adapters are kept in fp32 as PEFT does, so that plain PyTorch casts "
+                   "their inputs up and down again, and scales their results."),
     ORR_FIELD_BOOL(OrrLoraFields, "dropout", dropout, "false",
                    "Whether inputs of adapters are dropped out (lora_dropout above 0), by a kernel "
                    "of its own where layers are plain PyTorch's."));
@@ -34,7 +37,10 @@ static guint bit_of(const char *word) {
 }
 
 OrrLora orr_lora_settle(const OrrLoraFields *asked) {
-  OrrLora lora = {.rank = asked->rank, .quantised = asked->quantised, .dropout = asked->dropout};
+  OrrLora lora = {.rank = asked->rank,
+                  .quantised = asked->quantised,
+                  .dropout = asked->dropout,
+                  .fp32 = asked->fp32};
   for (guint i = 0; asked->targets && asked->targets[i]; i++)
     lora.targets |= bit_of(asked->targets[i]);
   return lora;

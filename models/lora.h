@@ -25,14 +25,14 @@ enum {
 typedef struct {
   gint64 rank; /* 0: no adapters, all weights are trained */
   guint targets;
-  gboolean quantised, dropout;
+  gboolean quantised, dropout, fp32;
 } OrrLora;
 
 /* The document section: lora: {rank: 16, targets: [qkv, projection], quantised: true} */
 typedef struct {
   gint64 rank;
   char **targets; /* "qkv", "projection", "fc1", "fc2", "q", "k", "v", "gate", "up" */
-  gboolean quantised, dropout;
+  gboolean quantised, dropout, fp32;
 } OrrLoraFields;
 
 extern const OrrFieldTable orr_lora_table;

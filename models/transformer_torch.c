@@ -30,9 +30,9 @@
  *                            2 + 2; backward ten kernels, 68. Its layer_norm is one kernel
  *                            forward, two backward (transformer.c)
  *                  gate      silu 2 + 2, product 2 + 2 + 2; backward three kernels of 6
- *                  adapters  PEFT keeps them in fp32 (autocast_adapter_dtype): their input is cast
- *                            up 2 + 4, dropped out 4 + 4 + 1 where lora.dropout is on, and cast
- *                            down 4 + 2 by autocast; the result is scaled 2 + 2
+ *                  adapters  the input dropped out where lora.dropout is on, 2 + 2 + 1; in fp32
+ *                            (lora.fp32, PEFT) cast up 2 + 4, dropped out 4 + 4 + 1, cast down by
+ *                            autocast 4 + 2, and the result scaled 2 + 2
  *                  fp8 cast  absolute value 2 + 2, maximum 2, to fp32 2 + 4, scale 4 + 4, clamp 4 +
  *                            4, to fp8 4 + 1, where the compiler's two kernels move 2 + 2 + 1
  *
@@ -119,11 +119,13 @@ gboolean orr_transformer_put_torch_eager(const OrrTransformerView *view, GArray 
 
 void orr_transformer_put_torch_adapter(const OrrTransformerView *view, GArray *operators,
                                        OrrPass pass, double in, double out) {
+  const OrrLora *lora = &view->shard->lora;
+  const double element = lora->fp32 ? 4 : 2;
   if (!view->shard->uncompiled) return;
-  put_bytes(view, operators, "lora-cast", pass, (2 + 4) * in);
-  if (view->shard->lora.dropout) put_bytes(view, operators, "lora-dropout", pass, (4 + 4 + 1) * in);
-  put_bytes(view, operators, "lora-cast", pass, (4 + 2) * in);
-  put_bytes(view, operators, "lora-scale", pass, (2 + 2) * out);
+  if (lora->fp32) put_bytes(view, operators, "lora-cast", pass, (2 + 4) * in);
+  if (lora->dropout) put_bytes(view, operators, "lora-dropout", pass, (element + element + 1) * in);
+  if (lora->fp32) put_bytes(view, operators, "lora-cast", pass, (4 + 2) * in);
+  if (lora->fp32) put_bytes(view, operators, "lora-scale", pass, (2 + 2) * out);
 }
 
 /* What casting @elements moves without the compiler, in addition. */

@@ -132,7 +132,7 @@ static void test_uncompiled(void) {
 static void test_uncompiled_adapters(void) {
   OrrShard shard = shard_of(ORR_LAYERS_TORCH, ORR_PRECISION_BF16);
   char *targets[] = {"projection", "fc2", NULL};
-  const OrrLoraFields fields = {.rank = 16, .targets = targets, .dropout = TRUE};
+  const OrrLoraFields fields = {.rank = 16, .targets = targets, .dropout = TRUE, .fp32 = TRUE};
   shard.lora = orr_lora_settle(&fields);
   const double in = 16384.0 * (4096 + 14336), out = 16384.0 * 2 * 4096;
   g_assert_cmpfloat(bytes_of(&shard, "lora-cast"), ==, 0);
@@ -140,6 +140,9 @@ static void test_uncompiled_adapters(void) {
   g_assert_cmpfloat(bytes_of(&shard, "lora-cast"), ==, 2 * 12 * in);
   g_assert_cmpfloat(bytes_of(&shard, "lora-dropout"), ==, 2 * 9 * in);
   g_assert_cmpfloat(bytes_of(&shard, "lora-scale"), ==, 2 * 4 * out);
+  shard.lora.fp32 = FALSE;
+  g_assert_cmpfloat(bytes_of(&shard, "lora-cast"), ==, 0);
+  g_assert_cmpfloat(bytes_of(&shard, "lora-dropout"), ==, 2 * 5 * in);
   shard.lora.dropout = FALSE;
   g_assert_cmpfloat(bytes_of(&shard, "lora-dropout"), ==, 0);
 }
