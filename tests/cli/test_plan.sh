@@ -42,7 +42,7 @@ run run --from-launch line.sh --cluster dgx-h100-superpod --db none --json
 check "the launch line is as fast as the scenario" '[ -n "$own" ] && [ "$(tr "," "\n" < said | sed -n "s/.*\"tokens_per_s\": *//p")" = "$own" ]'
 run plan training --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 8 --stack torchtitan-2025.06 --precision fp8-current --prices example --db none -o titan.yaml
 check "other software, another number format, another file" '[ $status -eq 0 ] && grep -q "sharding: \[fsdp\]" titan.yaml && grep -q "^prices: example" titan-best.yaml && grep -q "^  cost  " said && grep -q "precision: fp8-current" titan-best.yaml'
-run plan training --model llama-3.1-8b --cluster dgx-h100-superpod --gpus 8 --sequence 8192 --batch-tokens 524288 --db none -o long.yaml
+run plan training --model llama-3.1-8b --cluster aws-p5e --gpus 8 --sequence 8192 --batch-tokens 524288 --db none -o long.yaml
 check "the batch is the one asked for, and nothing is said" '! grep -q "instead of" said'
 speed() { run run long-best.yaml --db none --json "$@"; tr ',' '\n' < said | sed -n 's/.*"tokens_per_s": *//p'; }
 check "no layout with a sequence on two GPUs is faster, nor one with it whole" '[ $status -eq 0 ] && best=$(speed) && two=$(speed --set workload.parallel.tp=1 --set workload.parallel.cp=2 --set workload.batch.micro=1 --set workload.parallel.sequence-parallel=false) && one=$(speed --set workload.parallel.tp=2 --set workload.parallel.cp=1 --set workload.batch.micro=2 --set workload.parallel.sequence-parallel=true) && awk -v b="$best" -v t="$two" -v o="$one" "BEGIN { exit !(t > 0 && o > 0 && b >= t * (1 - 1e-9) && b >= o * (1 - 1e-9)) }"'
