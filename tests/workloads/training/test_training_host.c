@@ -81,16 +81,16 @@ static double host_of_experts(const char *launches, const char *more) {
   return simulate(sets).times[ORR_TIME_HOST];
 }
 
-/* Of 4 layers and 2 micro-batches, forward and backward, each operator being 5 us (the A100's
- * host-launch): 8 experts are 2 more products each forward, and 2 by data and 2 by weight; where
- * the exchange prepares itself routing is 17 operators and not 31. */
+/* Of 4 layers and 2 micro-batches, forward and backward, each operator being 13.5 us (the A100's
+ * operator-dispatch): 8 experts are 2 more products each forward, and 2 by data and 2 by weight;
+ * where the exchange prepares itself routing is 17 operators and not 31. */
 static void test_experts(void) {
   const double eight = host_of_experts("blocking", "model.moe={experts: 8, topk: 8}");
   const double four = host_of_experts("blocking", "model.moe={experts: 4, topk: 4}");
   const double prepared = host_of_experts(
       "blocking", "model.moe={experts: 8, topk: 8};workload.experts.dispatch=deepep");
-  assert_close(eight - four, 4 * 2 * (2 + 2 + 2) * 4 * 5e-6, 1e-6);
-  assert_close(eight - prepared, 4 * 2 * 2 * (31 - 17) * 5e-6, 1e-6);
+  assert_close(eight - four, 4 * 2 * (2 + 2 + 2) * 4 * 13.5e-6, 1e-6);
+  assert_close(eight - prepared, 4 * 2 * 2 * (31 - 17) * 13.5e-6, 1e-6);
 }
 
 /* One after the other each expert has 3 kernels forward and by data and 2 by weight, with layers of
@@ -103,7 +103,7 @@ static void test_sequential_experts(void) {
     g_autofree char *grouped = g_strconcat(moe, "workload.layers=", layers[i], NULL);
     g_autofree char *sequential = g_strconcat(grouped, ";workload.experts.mlp=sequential", NULL);
     assert_close(host_of_experts("blocking", sequential) - host_of_experts("blocking", grouped),
-                 4 * 2 * 8 * (i ? torch : megatron) * 5e-6, 1e-6);
+                 4 * 2 * 8 * (i ? torch : megatron) * 13.5e-6, 1e-6);
   }
 }
 
@@ -153,7 +153,7 @@ static void test_more_operators(void) {
 }
 
 /* Eight ranks of experts: attention over 32,768 tokens hides all launches but those that wait for
- * the counts of tokens. In the one forward each of four layers has two launches of 100 us for each
+ * the counts of tokens. In the one forward each of four layers has two launches of 108 us for each
  * of a rank's experts; their kernels are short and run meanwhile. */
 static double host_of_waits(const char *sync, const char *experts, const char *operators) {
   g_autofree char *sets = g_strconcat(
@@ -165,10 +165,10 @@ static double host_of_waits(const char *sync, const char *experts, const char *o
 }
 
 static void test_waits_for_counts(void) {
-  const double four = host_of_waits("true", "32", "40") - host_of_waits("true", "32", "20"),
-               eight = host_of_waits("true", "64", "40") - host_of_waits("true", "64", "20");
-  assert_close(eight - four, 4 * (2 * 8 - 2 * 4) * 20 * 5e-6, 1e-6);
-  g_assert_cmpfloat(host_of_waits("false", "64", "20"), <, host_of_waits("true", "64", "20"));
+  const double four = host_of_waits("true", "32", "16") - host_of_waits("true", "32", "8"),
+               eight = host_of_waits("true", "64", "16") - host_of_waits("true", "64", "8");
+  assert_close(eight - four, 4 * (2 * 8 - 2 * 4) * 8 * 13.5e-6, 1e-6);
+  g_assert_cmpfloat(host_of_waits("false", "64", "8"), <, host_of_waits("true", "64", "8"));
 }
 
 /* With graphs the 31 kernels of routing, and 17 where the exchange prepares itself, differ by the
