@@ -153,7 +153,8 @@ gboolean orr_program_replay_alike(const OrrProgram *a, const OrrProgram *b) {
 
 static gboolean same_memory(const GArray *a, const GArray *b) {
   return a->len == b->len &&
-         (a->len == 0 || memcmp(a->data, b->data, a->len * g_array_get_element_size(a)) == 0);
+         (a->len == 0 ||
+          memcmp(a->data, b->data, a->len * g_array_get_element_size((GArray *)a)) == 0);
 }
 
 void orr_program_share_built(OrrProgram *program, const OrrProgram *like) {
