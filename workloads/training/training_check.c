@@ -77,7 +77,8 @@ static void check_idle(const Check *check) {
   const gboolean routed = model->moe.experts > 0, deepep = experts->dispatch == ORR_DISPATCH_DEEPEP,
                  full = params->recompute == ORR_RECOMPUTE_FULL,
                  packed = orr_training_packing_is_on(&params->packing),
-                 in_turn = experts->choice == ORR_CHOICE_IN_TURN;
+                 in_turn = experts->choice == ORR_CHOICE_IN_TURN,
+                 eager = params->layers == ORR_LAYERS_TORCH && !params->compile;
   g_autofree char *dense = g_strdup_printf("model %s has no experts", model->name);
   g_autofree char *unshared = g_strdup_printf("model %s has no shared experts", model->name);
   const OrrIdleKey keys[] = {
@@ -91,6 +92,8 @@ static void check_idle(const Check *check) {
        "recompute is not selective"},
       {"recompute-method", !full, "recompute is not full"},
       {"recompute-layers", !full, "recompute is not full"},
+      {"lora.dropout", !eager, "only layers: torch with compile: false run it by itself"},
+      {"lora.fp32", !eager, "only layers: torch with compile: false cast for it"},
       {"lora.targets", params->lora.rank == 0, "lora.rank is 0: all weights are trained"},
       {"loader.workers", params->loader.sample_s <= 0, "loader.sample-time is 0"},
       {"loader.prefetch", params->loader.sample_s <= 0, "loader.sample-time is 0"},

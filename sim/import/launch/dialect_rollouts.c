@@ -221,9 +221,6 @@ static void settle_verl(OrrLaunchDraft *draft) {
   if (!orr_launch_draft_get(draft, sharding))
     orr_launch_draft_set(draft, sharding, kind, NULL, "the trainer of verl's config");
   const gboolean is_fsdp = strcmp(orr_launch_draft_get(draft, sharding), "fsdp") == 0;
-  if (!is_fsdp)
-    orr_launch_draft_set(draft, "workload.update.stack", "megatron-core-25.09", NULL,
-                         "verl's Megatron worker");
   const char *own = is_fsdp ? "actor-rollout-ref.model.enable-gradient-checkpointing" : granularity;
   if (!orr_launch_draft_find(draft, &orr_dialect_verl, own))
     orr_launch_draft_set(draft, recompute, is_fsdp ? "full" : "none", NULL, by_default);

@@ -453,8 +453,8 @@ static double holders(const OrrServingWork *work, const OrrServedGroup *group) {
   return (double)(group->params.replicas - CLAMP(prefills, 0, group->params.replicas));
 }
 
-/* Requests that fill @room tokens: @own tokens of each, and the prefixes that any of n requests
- * has, of @prefixes with @shared tokens drawn alike: prefixes (1 - (1 - 1/prefixes)^n). */
+/* Requests that fill @room tokens: n times @own tokens, and @shared tokens for each prefix that one
+ * of the n has. Of @prefixes, equally likely, these are prefixes (1 - (1 - 1/prefixes)^n). */
 static double filling(double room, double own, double shared, double prefixes) {
   double low = 0, high = room / own;
   for (guint i = 0; i < 60 && shared > 0; i++) {

@@ -66,8 +66,10 @@ static OrrCost sequential_cost(const OrrJob *job, const OrrOperator *op) {
       orr_operator_memory(op->name, (OrrPass)op->pass, job->shard.dtype, 1, 0);
   double pairs = 0, active = 0;
   orr_cost_moe_load(&op->moe, &pairs, &active);
-  const double own = op->pass == ORR_PASS_WGRAD ? 0 : 1, products = torch ? 3 : 2,
+  const double own = op->pass == ORR_PASS_WGRAD ? 0 : 1,
+               products = torch ? (double)op->moe.projections : 2,
                others = orr_launch_counts_of(job, op) - (products + own) * active;
+  cost.time_s += op->wait_s;
   cost.time_s += MAX(others, 0) * orr_cost_sustained(job->world->cost, &empty).time_s;
   if (!torch || op->pass != ORR_PASS_DGRAD) return cost;
   const double elements = 4.0 * (double)op->moe.tokens * (double)op->moe.hidden;
